@@ -1,4 +1,4 @@
-"""Which points are kept, and the factors built on them."""
+"""Dictionaries: rules that choose the stored points, and the matrix factors over these points."""
 
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.eigenpairs import Eigenpairs

@@ -1,4 +1,4 @@
-"""Bounded buffers: which point of an expansion goes when one too many has come, and what becomes of its share."""
+"""Budgets of an expansion: rules that remove a point when the budget is exceeded."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from nystream.runtime.types import Array
 __all__ = ["DROPS", "Budget", "plain_removal"]
 
 DROPS = ("smallest", "oldest", "contribution", "project", "merge")
-"""What SILK offers; "age" (terms live `size` rounds) is NORMA's."""
+"""The rules of SILK. "age" (terms live `size` rounds) is the rule of NORMA."""
 
 
 class Budget(Params):
-    """At most `size` points in an expansion; a new one that finds it full makes exactly one entry go.
+    """A limit of `size` points in an expansion. If it is full, a new point removes exactly one entry.
 
     An entry's size is its largest absolute coefficient (over the outputs), after all decay. The rules:
 
     smallest
-        The entry of smallest size among the old ones and the new one goes, the oldest of equals. O(m).
+        Removes the entry of smallest size, the new one included; of equals the oldest. O(m).
     oldest
         First in, first out. O(m).
     contribution
         Smallest size times sqrt(k(x, x)), the norm of the term; the same as "smallest" where k(x, x) is constant. O(m).
     project
-        As "smallest", and the share of the dropped entry r goes to the others as well as they can express it: they get
-        alpha_r c with (K + ridge) c = k_r, the projection of k(x_r, .) on their span. A Cholesky factor of their Gram
-        matrix follows the points: O(m^2) time per drop and memory; ridge 1e-10 k(x, x).
+        As "smallest", and the dropped entry r is projected on the others: they get alpha_r c with
+        (K + ridge) c = k_r, the projection of k(x_r, .) on their span. A Cholesky factor of the Gram matrix is
+        kept: O(m^2) time per drop and memory; ridge 1e-10 k(x, x).
     merge
         Gaussian kernel only. The smallest entry i and a partner j become one point z = h x_i + (1 - h) x_j with
         coefficient alpha_i k^((1-h)^2) + alpha_j k^(h^2), k = k(x_i, x_j), where h maximises its absolute value
         (golden section to 1e-6) and j is the partner that loses least in the kernel's norm. Partners have a
         coefficient of the same sign; with several outputs, a coefficient vector at no more than a right angle. An
-        entry without partner is dropped. O(m d + m log(1/precision)).
+        entry without a partner is removed. O(m d + m log(1/precision)).
     age
         Terms live `size` rounds, whether or not the rounds stored anything.
 
-    Plain removal is weak where every stored point matters; "project" and "merge" cost more and keep more.
+    Removal is weak if every stored point matters. "project" and "merge" cost more and lose less.
 
     Parameters
     ----------
     size : int or None
-        Points kept; None keeps all.
+        Largest number of points; None keeps all.
     drop : str
         The rule.
 
@@ -72,7 +72,7 @@ class Budget(Params):
         self._saved: dict[str, Any] = {}
 
     def start(self, f: Expansion) -> None:
-        """Serve this expansion (started, or restored together with this budget)."""
+        """Attach the budget to an expansion (started, or restored together with this budget)."""
         if self.size is not None and self.drop == "merge" and type(f.kernel) is not Gaussian:
             raise ValueError(f"drop='merge' needs a Gaussian kernel, got {f.kernel!r}; use drop='project'")
         self._f = f
@@ -94,7 +94,7 @@ class Budget(Params):
         return self._eviction.nbytes
 
     def admit(self, alpha: Array, birth: int, own: float | None = None) -> None:
-        """Store the present row of the expansion's open block with coefficients alpha (K,), which are not all 0."""
+        """Store the present row of the open block with coefficients alpha (K,), which are not all 0."""
         self._eviction.enter(alpha, self._f.kxx if own is None else own, birth)
 
     def _state(self) -> dict[str, Any]:
@@ -105,6 +105,6 @@ class Budget(Params):
 
 
 def plain_removal(name: str, rule: str, dtype: str) -> None:
-    """A ValueError where points in single precision would be projected or merged: that amplifies their rounding."""
+    """Raise a ValueError if points in single precision would be projected or merged, which amplifies rounding."""
     if dtype == "float32" and rule in ("project", "merge"):
         raise ValueError(f"{name}={rule!r} needs dtype='float64': single precision is for rules that remove points")

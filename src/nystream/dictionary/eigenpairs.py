@@ -1,4 +1,4 @@
-"""The leading eigenpairs of a Gram matrix of which one row and column changes at a time."""
+"""The leading eigenpairs of a Gram matrix in which one row and column changes at a time."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ SOLVERS = ("auto", "eigh", "warm", "rank2")
 ITERATIONS = 2
 """Multiplications by the matrix in one warm refresh."""
 TILTED = 1e-6
-"""Deviation of U'U from I at which a refresh is not trusted."""
+"""Deviation of U'U from I above which a refresh is rejected."""
 DEPENDENT = 1e-12
-"""Length below which a direction of a rank-two change lies in the span that is tracked."""
+"""Length below which a direction of a rank-two change counts as inside the tracked span."""
 REBUILD = 100
-"""Changes after which "rank2", which never sees what it discarded, starts from the matrix itself again."""
+"""Changes after which "rank2", which cannot recover discarded directions, decomposes the matrix again."""
 
 
 class Eigenpairs(Params):
-    """E (m, m) symmetric positive semidefinite, and U (m, r), S (r,) with E ~ U diag(S) U', S descending.
+    """Leading eigenpairs of a positive semidefinite E (m, m): E ~ U diag(S) U', U (m, r), S (r,) descending.
 
     `replace` puts a new row and column into E, a change of a b' + b a' with a = e_q, and refreshes U and S:
 
@@ -33,12 +33,12 @@ class Eigenpairs(Params):
         Around position r eigenvalues are close, so the pairs there differ from those of "eigh"; |E - U S U'| does not
         (1.05 times the least possible).
     "rank2"
-        The eigenpairs of U S U' + a b' + b a' in the basis [U, a, b]: O(m r^2 + r^3). What was truncated once never
-        comes back, so every hundredth change is an "eigh".
+        The eigenpairs of U S U' + a b' + b a' in the basis [U, a, b]: O(m r^2 + r^3). Truncated directions do not
+        come back, so every hundredth change is an "eigh".
     "auto"
         "eigh" when r > m/3, where a warm start saves nothing, else "warm".
 
-    A refresh with a number that is not finite, or with U'U further than 1e-6 from I, is done by "eigh" instead.
+    If a refresh gives a number that is not finite, or U'U further than 1e-6 from I, "eigh" is used instead.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Eigenpairs(Params):
         self.tol = positive("tol", tol, zero=True, below=1.0)
 
     def start(self, E: Array) -> None:
-        """Decompose E, which is kept (not copied) and changed by `replace`."""
+        """Decompose E. It is stored without a copy, and `replace` changes it."""
         self.E_ = _finite(E)
         self._decompose()
 
@@ -82,7 +82,7 @@ class Eigenpairs(Params):
 
     @property
     def chosen(self) -> str:
-        """The solver; what "auto" stands for here."""
+        """The solver that is used, with "auto" resolved."""
         if self.solver != "auto":
             return self.solver
         return "eigh" if 3 * self.U_.shape[1] > len(self.E_) else "warm"
@@ -107,7 +107,7 @@ class Eigenpairs(Params):
         return self.E_.nbytes + self.U_.nbytes + self.S_.nbytes
 
     def replace(self, q: int, row: Array) -> None:
-        """Row and column q of E become `row` (m,)."""
+        """Replace row and column q of E by `row` (m,)."""
         b = _finite(row) - self.E_[q]
         b[q] /= 2
         self.E_[q] = self.E_[:, q] = row
@@ -118,7 +118,7 @@ class Eigenpairs(Params):
         self._accept(*(_warm(self.E_, self.U_, q, b) if self.chosen == "warm" else _rank_two(self.U_, self.S_, q, b)))
 
     def release(self) -> None:
-        """Nothing will be replaced any more: keep the eigenvalues alone."""
+        """Free everything but the eigenvalues, when nothing will be replaced any more."""
         self.E_ = self.U_ = np.empty((0, 0))
 
     def _decompose(self) -> None:
@@ -157,14 +157,14 @@ def _warm(E: Array, U: Array, q: int, b: Array) -> tuple[Array, Array]:
 
 
 def _rank_two(U: Array, S: Array, q: int, b: Array) -> tuple[Array, Array]:
-    """The top eigenpairs of U S U' + a b' + b a', a = e_q."""
+    """Compute the top eigenpairs of U S U' + a b' + b a', a = e_q."""
     a = np.zeros(len(U))
     a[q] = 1.0
     basis = U
     for v in (a, b):
         length = float(np.linalg.norm(v))
         new = v
-        for _ in range(2):  # once more, for what cancellation left of U in the rest
+        for _ in range(2):  # a second projection removes the rounding errors of the first
             new = new - basis @ (basis.T @ new)
         rest = float(np.linalg.norm(new))
         if rest > DEPENDENT * max(length, 1.0):

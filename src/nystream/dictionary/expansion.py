@@ -1,4 +1,4 @@
-"""A function in the kernel's space as stored points and coefficients, with K outputs."""
+"""A function in the kernel's space: stored points and coefficients, with K outputs."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class Expansion(Params):
     ----------
     kernel : Kernel
     limit : int, optional
-        Points that are stored at most, if the caller sees to that (blocks then reserve no more).
+        Largest number of points, if the caller enforces it (blocks then reserve no more memory).
     dtype : {"float64", "float32"}
-        Of the stored points. With single precision kernel values are calculated in it too; coefficients, scores and
-        sums are float64 either way.
+        Type of the stored points. In single precision, kernel values have it too. Coefficients, scores and sums are
+        always float64.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Expansion(Params):
         self.dtype = one_of("dtype", dtype, DTYPES)
 
     def start(self, d: int, outputs: int = 1) -> None:
-        """Forget everything; rows have d columns, scores K = `outputs` numbers."""
+        """Start without points, for rows of d columns and K = `outputs` scores."""
         self._terms = Terms(self.kernel, d, outputs, self.dtype == "float32")
 
     @property
@@ -73,7 +73,7 @@ class Expansion(Params):
         """The compiled object, for compiled loops."""
         return self._terms
 
-    # -- what is stored ------------------------------------------------------------------------------------------------
+    # -- contents ------------------------------------------------------------------------------------------------------
     @property
     def n(self) -> int:
         """Stored points, m below."""
@@ -81,32 +81,32 @@ class Expansion(Params):
 
     @property
     def outputs(self) -> int:
-        """K, coefficients of a point."""
+        """K, the number of coefficients of a point."""
         return self._terms.K
 
     @property
     def points(self) -> Array:
-        """(m, d), a window on the stored rows until the next change."""
+        """(m, d) view of the stored rows, valid until the next change."""
         return self._terms.points
 
     @property
     def coef(self) -> Array:
-        """(m, K), the scale included; a copy."""
+        """(m, K) coefficients with the scale, a copy."""
         return self._terms.coef
 
     @property
     def averaged_coef(self) -> Array:
-        """(m, K), the mean of the coefficients over the rounds begun; a copy."""
+        """(m, K) mean of the coefficients over the rounds, a copy."""
         return self._terms.averaged_coef
 
     @property
     def birth(self) -> npt.NDArray[np.int64]:
-        """(m,) round in which each point was stored; a window."""
+        """(m,) round in which each point was stored, a view."""
         return self._terms.birth
 
     @property
     def own(self) -> Array:
-        """(m,) k(x_i, x_i); a window."""
+        """(m,) k(x_i, x_i), a view."""
         return self._terms.own
 
     @property
@@ -121,7 +121,7 @@ class Expansion(Params):
 
     @property
     def rounds(self) -> int:
-        """Hypotheses in the mean."""
+        """Number of hypotheses in the mean."""
         return self._terms.rounds
 
     @property
@@ -134,29 +134,29 @@ class Expansion(Params):
 
     # -- values --------------------------------------------------------------------------------------------------------
     def predict(self, X: Array) -> Array:
-        """(n, d) -> (n, K). Pure."""
+        """Return the values (n, K) at rows (n, d), without any change."""
         return self._terms.predict(X)
 
     def averaged(self, X: Array) -> Array:
-        """(n, d) -> (n, K) with the mean of the hypotheses of all rounds begun, restricted to the points stored now."""
+        """Return values (n, K) at rows (n, d) of the mean hypothesis, restricted to the present points."""
         return self._terms.predict(X, self.averaged_coef)
 
     def scores(self, k: Array) -> Array:
-        """(K,) from the kernel row k (m,) of one input."""
+        """Return the values (K,) for the kernel row k (m,) of one input."""
         return self._terms.values(k)
 
     # -- a block of inputs ---------------------------------------------------------------------------------------------
     def open(self, X: Array) -> None:
-        """Kernel rows of X (n, d) against the stored points; X is kept until `close`. At most len(X) points enter."""
+        """Compute the kernel rows of a block X (n, d), which is kept until `close`. At most len(X) points are added."""
         self._terms.open_block(X, sys.maxsize if self.limit is None else self.limit + 1)
 
     def begin(self, j: int) -> Array:
-        """The round of row j of the open block: its kernel row (m,). Rounds go forward."""
+        """Begin the round of row j of the open block and return its kernel row (m,). j increases."""
         return self._terms.begin_round(j)
 
     @property
     def row(self) -> Array:
-        """(m,) kernel row of the present round, with the points as they are now."""
+        """Return the kernel row (m,) of the present round for the present points."""
         return self._terms.kernel_row()
 
     @property
@@ -165,24 +165,24 @@ class Expansion(Params):
         return self._terms.own_value()
 
     def close(self) -> None:
-        """The rows of the block are not needed any more."""
+        """Free the rows of the block."""
         self._terms.close_block()
 
     # -- changes -------------------------------------------------------------------------------------------------------
     def decay(self, factor: float) -> None:
-        """All coefficients times factor, 0 < factor; O(1)."""
+        """Multiply all coefficients by factor > 0. O(1)."""
         self._terms.shrink(factor)
 
     def append(self, x: Array, alpha: Array, birth: int, own: float | None = None) -> None:
-        """Store x (d,) with coefficients alpha (K,) as they are after all decay so far; `own` is k(x, x) if known."""
+        """Store x (d,) with coefficients alpha (K,), after all decay so far. `own` is k(x, x), if known."""
         self._terms.store(x, alpha, self._own(x) if own is None else own, birth)
 
     def replace(self, i: int, x: Array, alpha: Array, birth: int, own: float | None = None) -> None:
-        """Entry i becomes (x, alpha)."""
+        """Replace entry i by (x, alpha)."""
         self._terms.replace(i, x, alpha, self._own(x) if own is None else own, birth)
 
     def remove(self, i: int) -> None:
-        """Entry i goes and the last one takes its slot; O(d + K), and O(rows to come) while a block is open."""
+        """Remove entry i; the last entry takes its slot. O(d + K), plus O(remaining rows) of an open block."""
         self._terms.forget(i)
 
     def add(self, alpha: Array) -> None:
@@ -190,11 +190,11 @@ class Expansion(Params):
         self._terms.add(alpha)
 
     def grow(self, outputs: int) -> None:
-        """New outputs start with coefficients 0."""
+        """Add outputs with coefficients 0."""
         self._terms.reshape(self._terms.d, outputs)
 
     def widen(self, d: int) -> None:
-        """Stored points get columns of zeros."""
+        """Add columns of zeros to the stored points."""
         self._terms.reshape(d, self._terms.K)
 
     def _own(self, x: Array) -> float:

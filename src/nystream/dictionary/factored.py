@@ -1,4 +1,4 @@
-"""Stored points together with a compiled factor of their Gram matrix, which files and copies carry as a matrix."""
+"""Stored points with a compiled factor of their Gram matrix. Files and copies hold the factor as a matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Factor = TypeVar("Factor", Triangle, NestedFactor)
 
 
 class FactoredPoints(Params, Generic[Factor]):
-    """Subclasses say which factor (`_kind`), and create `points_` and `_factor` in `start`."""
+    """Stored points with a compiled factor. Subclasses set `_kind` and create `points_` and `_factor` in `start`."""
 
     _kind: ClassVar[type[Any]]
     _factor: Factor
@@ -42,7 +42,7 @@ class FactoredPoints(Params, Generic[Factor]):
         return self._factor.matrix
 
     def widen(self, d: int) -> None:
-        """Points have d columns from now on, the new ones 0 in all; kernels of differences or products agree."""
+        """Add columns that are 0 in all points, up to d. Kernels of differences or products do not change."""
         self.points_ = self.points_.widened(d)
 
     def _state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The growing Cholesky factor of a regularised Gram matrix: leverage scores and solves while points arrive."""
+"""A growing Cholesky factor of a regularised Gram matrix, for leverage scores and solves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["GramFactor"]
 BLOCK = 64
 """Rows that `extend` appends by one triangular solve."""
 HEAVIEST = 1e12
-"""Times the ridge: s^2 k(x, x) of a row beyond which rounding decides what L is."""
+"""Largest s^2 k(x, x) of a row, in units of the ridge. Beyond it rounding would dominate L."""
 
 
 class GramFactor(FactoredPoints[Triangle]):
@@ -56,7 +56,7 @@ class GramFactor(FactoredPoints[Triangle]):
         self.ridge = positive("ridge", ridge)
 
     def start(self, d: int) -> None:
-        """Begin with no point, for rows of d columns."""
+        """Start without points, for rows of d columns."""
         self.points_ = Rows(d)
         self.scale_ = Rows(1)
         self.trace_ = 0.0  # sum s_i^2 k(x_i, x_i): gives the floor of the leverage
@@ -94,19 +94,19 @@ class GramFactor(FactoredPoints[Triangle]):
         return self.points_.nbytes + self.scale_.nbytes + self._factor.nbytes
 
     def whiten(self, X: Array) -> Array:
-        """l = L^-1 (s_i k(x_i, x)) for every row x, (n, m)."""
+        """Return l = L^-1 (s_i k(x_i, x)) for every row x, (n, m)."""
         return self.whiten_values(self.kernel(X, self.points) if self.n else np.zeros((len(X), 0)))
 
     def whiten_values(self, K: Array) -> Array:
-        """`whiten` for those who have the kernel values K = (k(x, x_i)) already, (n, m)."""
+        """Do `whiten` for given kernel values K = (k(x, x_i)), (n, m)."""
         return self._factor.solve(np.ascontiguousarray(K * self.scale))
 
     def solve_transposed(self, rows: Array) -> Array:
-        """L^-T l for every row l, in place."""
+        """Compute L^-T l for every row l, in place."""
         return self._factor.solve(rows, transposed=True)
 
     def leverage(self, X: Array, T: Array | None = None) -> Array:
-        """phi' (sum psi psi' + ridge I)^-1 phi of every row, never below its provable floor."""
+        """Return phi' (sum psi psi' + ridge I)^-1 phi of every row, at least its provable lower bound."""
         if T is None:
             T = self.whiten(X)
         k = self.kernel.diag(X)
@@ -115,9 +115,9 @@ class GramFactor(FactoredPoints[Triangle]):
         return np.maximum(s, k / (self.ridge + self.trace_))
 
     def bounded(self, scale: Array, k: Array) -> Array:
-        """Scales (n,) of rows with k(x, x) = k, as far as the factor can bear them: s^2 k at most 1e12 times the ridge.
+        """Limit the scales (n,) of rows with k(x, x) = k, so that s^2 k is at most 1e12 times the ridge.
 
-        The matrix, scaled to a diagonal of ones, is then at least 1e-12, for which its factor is stable.
+        The matrix, scaled to a unit diagonal, is then at least 1e-12, for which its factor is stable.
         """
         most = np.sqrt(HEAVIEST * self.ridge / np.maximum(k, 1e-200))
         return np.clip(scale, -most, most)
@@ -143,7 +143,7 @@ class GramFactor(FactoredPoints[Triangle]):
         return C
 
     def enter(self, x: Array, scale: float, own: float, row: WhitenedRow) -> None:
-        """Append a row of k(x, x) = own, its scale `bounded`, that `row`, which holds these points, whitened last."""
+        """Append the row that `row` has just whitened, with k(x, x) = own and a `bounded` scale."""
         most = math.sqrt(HEAVIEST * self.ridge / max(own, 1e-200))
         scale = min(max(scale, -most), most)
         row.enter(scale, own, self.ridge)
@@ -159,11 +159,11 @@ class GramFactor(FactoredPoints[Triangle]):
             self.border(part, self.whiten(part), scale[i : i + BLOCK])
 
     def mark(self) -> tuple[int, float]:
-        """What `rewind` needs to forget all points that are appended from now on."""
+        """Return what `rewind` needs to forget the points that are appended from now on."""
         return self.n, self.trace_
 
     def rewind(self, mark: tuple[int, float]) -> None:
-        """Back to the state that `mark` was taken in, bit for bit."""
+        """Go back to the state of `mark`, bit for bit."""
         n, self.trace_ = mark
         self._factor.truncate(n)
         self.points_.truncate(n)

@@ -1,4 +1,4 @@
-"""The inverse of a Gram matrix as part of a model: compiled loops change it, files and copies carry it."""
+"""The inverse of a Gram matrix as part of a model. Compiled loops change it; files and copies hold it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["GramInverse"]
 
 
 class GramInverse(Params):
-    """G = (K + 1e-10 diag K)^-1 over a full budget of points, for learners that ask what each would leave behind.
+    """G = (K + 1e-10 diag K)^-1 over a full budget of points, for learners that project a point on the others.
 
     Point r is at squared distance 1/G_rr from the others, and -G_rj/G_rr are the coefficients of its projection. A new
     point with kernel row k, d = G k and pivot = k(x, x) - k.d takes its place without the larger matrix ever being
@@ -22,9 +22,9 @@ class GramInverse(Params):
         squared distance of r to their span:               pivot/q
         G <- G + [c_r d d' - pivot c c' - d_r (c d' + d c')]/q,   row r: (d_r c - c_r d)/q,   G_rr: c_r/q
 
-    Nothing is divided by the pivot, so a point that repeats a stored one takes its place exactly, and d is corrected by
-    G (k - K d), without which rounding would add up. O(n^2) time and memory; the learner has it computed, O(n^3), when
-    its budget is first reached and every 1000 exchanges.
+    Nothing is divided by the pivot, so a point that equals a stored one replaces it exactly. d is corrected by
+    G (k - K d), which stops rounding errors from adding up. O(n^2) time and memory. The learner computes it in O(n^3)
+    when its budget is first reached, and after every 1000 exchanges.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Dictionaries that take atoms from the stream: whole blocks of rows get the coordinates of their own rounds."""
+"""Dictionaries that take atoms from the stream and give nested coordinates to whole blocks of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nystream._core.atoms import KnownAtoms
 from nystream._core.kernels import KernelRows
 from nystream.dictionary.nested import TOLERANCE, Nested
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.runtime.params import Params, at_least, positive
 from nystream.runtime.types import Array
 
@@ -21,9 +21,9 @@ Indices: TypeAlias = npt.NDArray[np.intp]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 BLOCK = 512
-"""Rows to admit at once: they share a kernel block and a triangular solve, the candidates among them a Gram matrix."""
+"""Rows that are admitted at once. They share a kernel block and a triangular solve."""
 LARGEST = 1e150
-"""Of k(x, x): beyond, its square overflows."""
+"""Largest k(x, x). The square of a larger one overflows."""
 NONE = np.zeros(0, dtype=np.intp)
 FIRST = np.zeros(1, dtype=np.intp)
 
@@ -31,36 +31,34 @@ FIRST = np.zeros(1, dtype=np.intp)
 class Growing(Params):
     """Nested coordinates over atoms that a rule chooses from the stream, before the label of a row is known.
 
-    Atoms depend on the rows alone, never on labels, so a whole block is decided first and solved at once. Coordinates
-    are nested: what a row has in the round it comes are the first coordinates of the final ones. `admit` therefore
-    gives all rows of a block the same width, with 0 for atoms that came after a row. For a linear model that is exact:
-    a feature that was 0 so far is a feature that is not there yet. Blocks and single rows give the same bits.
+    Atoms depend on the rows only, not on labels, so a whole block is chosen first and solved at once. Coordinates are
+    nested: the coordinates of a row in its own round are the first coordinates of its final ones. `admit` therefore
+    gives all rows of a block the same width, with 0 for atoms that came after a row. This is exact for a linear model,
+    in which a feature that was always 0 does not count. Blocks and single rows give the same bits.
 
     `width`, the number of columns, is a multiple of 8 and leaves at least one to spare: linear models are then widened
     for one atom in eight, and `ask` can answer for a row that would become an atom.
 
-    Subclasses are the rules; this one lets nobody in. O(m^2 + m d) a row and in memory for m atoms.
+    Subclasses define the rules. This class admits no atom. O(m^2 + m d) per row and in memory for m atoms.
 
     Parameters
     ----------
     kernel : Kernel
     max_atoms : int or None
-        When reached, nothing more enters.
+        No atom is added beyond this number.
     """
 
     nested_: Nested
     missed_: float
     engine: KnownAtoms | None = None
-    """What `known` gave last; None where it has to be asked."""
+    """The last result of `known`; None if it has to be computed."""
 
     def __init__(self, kernel: Kernel, max_atoms: int | None = None) -> None:
-        if not isinstance(kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
-        self.kernel = kernel
+        self.kernel = checked_kernel(kernel)
         self.max_atoms = None if max_atoms is None else at_least("max_atoms", max_atoms, 1)
 
     def start(self, d: int, rng: np.random.Generator) -> None:
-        """No atoms yet; rows have d columns. `rng` belongs to this object from now on."""
+        """Start without atoms, for rows of d columns. This object owns `rng` from now on."""
         self.nested_ = Nested(self.kernel)
         self.nested_.start(d)
         self.missed_ = 0.0
@@ -78,17 +76,17 @@ class Growing(Params):
 
     @property
     def width(self) -> int:
-        """Columns of the coordinates that `admit` and `ask` give now."""
+        """Columns of the coordinates that `admit` and `ask` return now."""
         return self.nested_.width
 
     @property
     def settled(self) -> bool:
-        """Whether no atom will ever enter again."""
+        """Whether no atom will be added any more."""
         return self._full
 
     @property
     def missed(self) -> float:
-        """Sum over the rows admitted of (weight times) k(x, x) - |z(x)|^2, what their dictionaries missed of them."""
+        """Weighted sum over the admitted rows of k(x, x) - |z(x)|^2, the part outside the span."""
         return self.missed_
 
     @property
@@ -97,7 +95,7 @@ class Growing(Params):
         return self.nested_.nbytes
 
     def squares(self, X: Array) -> Array:
-        """k(x, x) for every row, or one clear error where it is no number to calculate with."""
+        """Return k(x, x) for every row, or raise a ValueError if it is too large or not a number."""
         k = np.ascontiguousarray(self.kernel.diag(X), dtype=np.float64)
         if not (np.abs(k) < LARGEST).all():
             row = int(np.argmax(~(np.abs(k) < LARGEST)))
@@ -109,9 +107,9 @@ class Growing(Params):
 
     # -- rounds ----------------------------------------------------------------------------------------------------
     def admit(self, X: Array, k: Array, weights: Array | None = None) -> tuple[Array, Indices]:
-        """Rounds of the rows of X in order, k their `squares`: coordinates (n, width) and the rows that became atoms.
+        """Process the rows of X, with `squares` k. Return coordinates (n, width) and the rows that became atoms.
 
-        What is in the span already does not become an atom. A row of weight 0 is not offered and not counted.
+        A row in the span does not become an atom. A row of weight 0 is ignored.
         """
         first = self.n
         rows, values = self._chosen(X, k, None if weights is None else weights > 0)
@@ -121,7 +119,7 @@ class Growing(Params):
         Z, inside = self.nested_.forward(values)
         if len(atoms):
             new = Z[:, first : self.n]
-            new[np.arange(len(X))[:, None] < atoms] = 0.0  # a row knows the atoms up to its own round
+            new[np.arange(len(X))[:, None] < atoms] = 0.0  # a row has coordinates for the atoms up to its own round
             inside = np.einsum("ij,ij->i", Z, Z)
             inside[atoms] = k[atoms]
         missed = np.maximum(k - inside, 0.0)
@@ -129,7 +127,7 @@ class Growing(Params):
         return Z, atoms
 
     def admit_row(self, x: Array) -> tuple[Array, bool]:
-        """`admit` for one row: its coordinates (width,) and whether it became an atom."""
+        """Do `admit` for one row. Return its coordinates (width,) and whether it became an atom."""
         k = float(self.kernel.diag(x[None])[0])
         if not abs(k) < LARGEST:
             self.squares(x[None])  # raises
@@ -142,16 +140,16 @@ class Growing(Params):
         return z, False
 
     def known(self, *, combined: bool = False) -> KnownAtoms | None:
-        """What makes the coordinates (`combined`: the combination of atoms) of one row, compiled, and leaves a row
-        that may become an atom to `admit_row`; a row that goes through it and is learnt has had its round. None without
-        atoms, and where only Python can evaluate the kernel."""
+        """Return compiled code for the coordinates (`combined`: the combination of atoms) of one row. It leaves a row
+        that may become an atom to `admit_row`; for other rows it replaces `admit_row`. None without atoms, or if only
+        Python can evaluate the kernel."""
         if self.engine is None and self.n:
             form = self.kernel.compiled
             self.engine = None if form is None else self._compiled(form, combined)
         return self.engine
 
     def ask(self, X: Array, k: Array) -> tuple[Array, Mask]:
-        """What `admit` would give each row if it came next, and whether it would become an atom. Changes nothing."""
+        """Return what `admit` would return for each row as the next one, without any change."""
         wanted, values = self._wanted(X, k)
         Z, inside = self.nested_.forward(values)
         outside = k - inside
@@ -161,47 +159,47 @@ class Growing(Params):
 
     # -- models of several streams ---------------------------------------------------------------------------------
     def unite(self, other: Growing) -> Array:
-        """Take in the atoms of `other` as far as there is room; T (n, other.n) with z = T z_other for its rows.
+        """Add the atoms of `other`, up to `max_atoms`. Return T (n, other.n) with z = T z_other for its rows.
 
-        T has orthonormal columns where the other's span is part of the union; otherwise T z is the projection.
+        T has orthonormal columns if the union contains the other's span; otherwise T z is the projection.
         """
         self._take(other)
         return self.nested_.embedding(other.nested_)
 
     def widen(self, d: int) -> None:
-        """Rows have d columns from now on, the new ones 0 in all rows so far."""
+        """Add columns that were 0 in all rows so far, up to d."""
         self.nested_.widen(d)
         self.engine = None
 
-    # -- what the rules give ---------------------------------------------------------------------------------------
+    # -- methods of the rules --------------------------------------------------------------------------------------
     @property
     def _share(self) -> float:
-        """Of k(x, x), what must lie outside the span for x to become an atom."""
+        """Return the share of k(x, x) that must lie outside the span for x to become an atom."""
         return TOLERANCE
 
     def _chosen(self, X: Array, k: Array, offered: Mask | None) -> tuple[Indices, Array]:
-        """Rows that the rule wants, in order, those in the span not sorted out yet; and `values` of X."""
+        """Return the rows that the rule wants, in order, before the test of the span; and the `values` of X."""
         return NONE, self.nested_.values(X)
 
     def _look(self, x: Array, k: float) -> tuple[Array, float, bool]:
-        """Coordinates (width,) and |z|^2 of one row in the present span, and whether the rule may want it."""
+        """Return coordinates (width,) and |z|^2 of one row in the present span, and whether the rule may want it."""
         z, inside = self.nested_.forward_row(self.nested_.values_row(x))
         return z, inside, False
 
     def _admit_wanted(self, x: Array, k: float) -> tuple[Array, bool]:
-        """`admit_row` of a row that the rule may want."""
+        """Do `admit_row` for a row that the rule may want."""
         Z, atoms = self.admit(x[None], np.array([k]))
         return Z[0], len(atoms) > 0
 
     def _wanted(self, X: Array, k: Array) -> tuple[Mask, Array]:
-        """Which rows the rule wants, each as the next one; and `values` of X."""
+        """Return which rows the rule would want as the next one, and the `values` of X."""
         return np.zeros(len(X), dtype=bool), self.nested_.values(X)
 
     def _pass(self) -> None:
-        """A round went by without a row that is wanted."""
+        """Count a round without a wanted row."""
 
     def _compiled(self, form: KernelRows, combined: bool) -> KnownAtoms:
-        """`known`, made anew."""
+        """Compute `known`."""
         return KnownAtoms(form, self.points, self.nested_.factor, LARGEST, math.inf, self.__dict__, combined=combined)
 
     def _take(self, other: Growing) -> None:
@@ -213,7 +211,7 @@ class Growing(Params):
         return self.max_atoms is not None and self.n >= self.max_atoms
 
     def _enter(self, X: Array, rows: Indices, share: float) -> Indices:
-        """Make atoms of rows of X, in order, that are outside the span, while there is room; which did."""
+        """Add the rows of X outside the span as atoms, in order, up to `max_atoms`. Return which were added."""
         entered = []
         for i in rows.tolist():
             if self._full:
@@ -229,14 +227,14 @@ class Growing(Params):
 
 
 class GivenAtoms(Growing):
-    """Atoms known beforehand: a sample of the inputs, or all of them. Those in the span of earlier ones are skipped.
+    """Atoms that are given in advance. Those in the span of earlier ones are skipped.
 
     Parameters
     ----------
     kernel : Kernel
     atoms : array (m, d)
     max_atoms : int or None
-        Take no more than this.
+        Largest number of atoms.
     """
 
     def __init__(self, kernel: Kernel, atoms: Array, max_atoms: int | None = None) -> None:
@@ -284,7 +282,7 @@ class DistantAtoms(Growing):
         values = self.nested_.values(X)
         if self.settled:
             return NONE, values
-        # distances only shrink as atoms enter: a row that is near now needs no second look
+        # distances only shrink as atoms are added: a row that is near now stays near
         far = k - self.nested_.forward(values)[1] > self._share * k
         return np.flatnonzero(far if offered is None else far & offered), values
 
@@ -293,7 +291,7 @@ class DistantAtoms(Growing):
         return z, inside, not self.settled and k - inside > self._share * k
 
     def _admit_wanted(self, x: Array, k: float) -> tuple[Array, bool]:
-        self._enter(x[None], FIRST, self._share)  # it does: `_look` has seen that it is far
+        self._enter(x[None], FIRST, self._share)  # `_look` has found that it is far from the span
         return self.nested_.forward_row(self.nested_.values_row(x))[0], True
 
     def _wanted(self, X: Array, k: Array) -> tuple[Mask, Array]:

@@ -1,4 +1,4 @@
-"""All examples seen, with their coordinates in a span that grows: what an exact least-squares model must remember."""
+"""All past examples with their coordinates in a growing span, for exact least squares."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class History(Params):
         self.kernel = kernel
 
     def start(self, d: int, outputs: int) -> None:
-        """Begin with no row, for rows of d columns."""
+        """Start without rows, for rows of d columns."""
         self.points_, self.labels_, self.weights_ = Rows(d), Rows(outputs), Rows(1)
         self._store, self._m = np.zeros((FIRST, FIRST)), 0
 
     @property
     def n(self) -> int:
-        """Rounds remembered."""
+        """Number of stored rounds."""
         return self.points_.n
 
     @property
@@ -68,7 +68,7 @@ class History(Params):
         return self._store.nbytes + self.points_.nbytes + self.labels_.nbytes + self.weights_.nbytes
 
     def extend(self, X: Array, Y: Array, Z: Array, weights: Array | None = None) -> None:
-        """Rounds went by: rows, labels, their coordinates (., m or more, of which the first m count), weights."""
+        """Append rounds: rows, labels, their coordinates (of which the first m columns are used), weights."""
         start, stop = self.n, self.n + len(X)
         self._reserve(stop, self._m)
         self._store[start:stop, : self._m] = Z[:, : self._m]
@@ -77,25 +77,25 @@ class History(Params):
         self.weights_.extend(np.ones((len(X), 1)) if weights is None else weights[:, None])
 
     def column(self, x: Array, z: Array, delta: float) -> Array:
-        """(n,) coordinates of the past rows along an atom x whose own are (z, delta)."""
+        """Return the coordinates (n,) of the past rows along an atom x with coordinates (z, delta)."""
         if not self.n:
             return np.zeros(0)
         return (self.kernel.row(self.points_.view, x) - self.coordinates @ z) / delta
 
     def append_column(self, column: Array) -> None:
-        """Give every past row one more coordinate."""
+        """Append one coordinate to every past row."""
         self._reserve(self.n, self._m + 1)
         self._store[: self.n, self._m] = column
         self._m += 1
 
     def add_outputs(self, combination: Array) -> None:
-        """New outputs whose labels so far are combinations (K, new) of those there are."""
+        """Add outputs whose past labels are combinations (K, new) of the existing ones."""
         labels = Rows(self.labels.shape[1] + combination.shape[1])
         labels.extend(np.hstack([self.labels, self.labels @ combination]))
         self.labels_ = labels
 
     def widen(self, d: int) -> None:
-        """Rows have d columns from now on, the new ones 0 in all rows so far."""
+        """Add columns that were 0 in all rows so far, up to d."""
         self.points_ = self.points_.widened(d)
 
     def _reserve(self, rows: int, columns: int) -> None:

@@ -63,7 +63,7 @@ class MovingLandmarks(Params):
         self.count = one_of("count", count, COUNTS)
 
     def start(self, points: Array) -> None:
-        """These are the landmarks, (m, d); they are copied."""
+        """Start with a copy of these landmarks (m, d)."""
         self.points_ = np.array(points, dtype=np.float64, order="C")
         self.counts_ = np.ones(len(points), np.int64)
         self.moves_ = 0
@@ -76,7 +76,7 @@ class MovingLandmarks(Params):
 
     @property
     def points(self) -> Array:
-        """(m, d), a window: they move."""
+        """(m, d) view of the landmarks."""
         return self.points_
 
     @property
@@ -90,29 +90,29 @@ class MovingLandmarks(Params):
         return self.points_.nbytes + self.counts_.nbytes
 
     def nearest(self, x: Array) -> tuple[int, float]:
-        """Index of the landmark nearest to x (d,) and the squared distance to it."""
+        """Return the index of the landmark nearest to x (d,) and the squared distance."""
         squares = _DISTANCE.row(self.points_, x)
         q = int(squares.argmin())
         return q, float(squares[q])
 
     def target(self, q: int, x: Array) -> Array:
-        """Where x would move landmark q, (d,). Changes nothing."""
+        """Return the position (d,) to which x would move landmark q. Nothing is changed."""
         N = float(self.counts_[q])
         return (N * self.points_[q] + x) / (N + 1.0)
 
     def move(self, q: int, point: Array) -> None:
-        """Landmark q is at `point` from now on, on account of one more row."""
+        """Move landmark q to `point` and count one row."""
         self.points_[q] = point
         self.counts_[q] += 1
         self.moves_ += 1
 
     def stay(self, near: int | npt.NDArray[np.intp]) -> None:
-        """Rows whose nearest landmarks are these moved nothing."""
+        """Count rows that moved nothing, by their nearest landmarks."""
         if self.count == "all":
             np.add.at(self.counts_, near, 1)
 
     def observe(self, x: Array) -> int | None:
-        """One row: the landmark that it moved, or None."""
+        """Process one row. Return the landmark that it moved, or None."""
         q, gap = self.nearest(x)
         if gap < self.eps_:
             self.stay(q)
@@ -121,12 +121,12 @@ class MovingLandmarks(Params):
         return q
 
     def widen(self, d: int) -> None:
-        """Rows have d columns from now on; the new ones are 0 in every landmark."""
+        """Add columns that are 0 in every landmark, up to d."""
         self.points_ = np.pad(self.points_, ((0, 0), (0, d - self.points_.shape[1])))
 
 
 def checked_eps(eps: Any) -> float | None:
-    """eps itself, or a ValueError: None, a number >= 0, or infinity."""
+    """Return eps if it is None, a number >= 0, or infinity; else raise a ValueError."""
     return eps if eps is None or (isinstance(eps, float) and eps == math.inf) else positive("eps", eps, zero=True)
 
 

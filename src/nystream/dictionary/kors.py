@@ -1,4 +1,4 @@
-"""KORS, kernel online row sampling: a dictionary kept by coins whose odds are online ridge leverage scores."""
+"""KORS, kernel online row sampling: atoms are kept with probabilities from online ridge leverage scores."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["KORS", "Scores", "theory_beta"]
 BLOCK = 128
 """Rows that `run` scores by one triangular solve."""
 RESOLVED = 7e-14
-"""Of k(x, x): a smaller difference from |l|^2 is rounding. As in _core/residual.pxd, which says why."""
+"""Share of k(x, x) below which its difference from |l|^2 is rounding; see _core/residual.pxd."""
 
 
 class Scores(NamedTuple):
@@ -39,7 +39,7 @@ class Scores(NamedTuple):
 
 
 class KORS(Params):
-    """Keeps psi = c phi with probability p = min(beta tau, 1) and weight 1/p.
+    """A dictionary that keeps psi = c phi with probability p = min(beta tau, 1) and weight 1/p.
 
     tau = (1+eps) psi' (sum over atoms psi psi'/p + psi psi' + ridge I)^-1 psi = (1+eps) s/(1+s): the score with the
     row itself counted once needs no temporary dictionary. With `theory_beta(T, delta, all_rounds=True)` for beta, with
@@ -48,8 +48,8 @@ class KORS(Params):
     to 4 is the useful range for Nystrom learners; then eps only scales tau. O(m^2) time a row and memory for m atoms;
     `run` shares one triangular solve among the rows of a block.
 
-    `shrink` samples the atoms again, given all of them: a size that followed the online dimension then follows the
-    effective dimension. `merge` does it for the union of the dictionaries of several streams.
+    `shrink` samples the atoms again, given all of them. This reduces the size from the online dimension to the
+    effective dimension. `merge` samples the union of the dictionaries of several streams.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class KORS(Params):
     eps, beta : float
         Accuracy, in (0, 1), and oversampling, > 0 (`math.inf` keeps everything).
     max_atoms : int or None
-        When reached, nothing more is kept (the guarantee is lost, everything stays well defined).
+        No atom is kept beyond this number. The guarantee is then lost.
 
     Deviations from the paper: an atom's scale is 1/sqrt(p), its weight 1/p; a published listing stores 1/p as the
     scale, which weighs atoms by 1/p^2 and destroys the accuracy. `merge` follows the idea of DISQUEAK with one copy of
@@ -96,7 +96,7 @@ class KORS(Params):
         self.max_atoms = None if max_atoms is None else at_least("max_atoms", max_atoms, 1)
 
     def start(self, d: int) -> None:
-        """Begin with no atom, for rows of d columns."""
+        """Start without atoms, for rows of d columns."""
         self.factor_ = GramFactor(self.kernel, self.ridge)
         self.factor_.start(d)
         self.odds_ = Rows(1)
@@ -123,11 +123,11 @@ class KORS(Params):
 
     @property
     def full(self) -> bool:
-        """Whether nobody enters any more."""
+        """Whether no atom will be added any more."""
         return self.max_atoms is not None and self.n >= self.max_atoms
 
     def scores(self, X: Array, c: Array | None = None) -> Scores:
-        """Scores of the rows of X, with scales c (ones), each against the present dictionary alone."""
+        """Return the scores of the rows of X with scales c (ones), each for the present dictionary."""
         T, k = self.factor_.whiten(X), self.kernel.diag(X)
         if c is not None:
             T, k = c[:, None] * T, c * c * k
@@ -139,22 +139,22 @@ class KORS(Params):
         return Scores(tau, p, T, s)
 
     def append(self, x: Array, c: float, p: float, t: Array) -> Array:
-        """Keep psi = c phi(x), met with probability p; t is its row of `Scores.T`. The new row of the factor."""
+        """Keep psi = c phi(x) of probability p; t is its row of `Scores.T`. Return the new row of the factor."""
         C = self.extend(x[None], np.array([c]), np.array([p]), t[None] / c)
         return np.append(t / c * self.factor_.scale[-1], C[0, 0])
 
     def extend(self, X: Array, c: Array, p: Array, T: Array) -> Array:
-        """Keep rows met with probabilities p; T is `factor_.whiten(X)`. The new diagonal block of the factor."""
+        """Keep rows of probabilities p; T is `factor_.whiten(X)`. Return the new diagonal block of the factor."""
         self.odds_.extend(p[:, None])
         return self.factor_.border(X, T, self.factor_.bounded(c / np.sqrt(p), self.kernel.diag(X)))
 
     def enter(self, x: Array, c: float, p: float, own: float, row: WhitenedRow) -> None:
-        """Keep a row of k(x, x) = own, met with probability p, that `row`, on this dictionary, whitened last."""
+        """Keep the row that `row` has just whitened, with k(x, x) = own and probability p."""
         self.odds_.append(p)
         self.factor_.enter(x, c / math.sqrt(p), own, row)
 
     def step(self, x: Array, u: float, c: float = 1.0) -> tuple[float, float, bool]:
-        """One round with the uniform u: (tau, p, kept)."""
+        """Do one round with the uniform u. Return (tau, p, kept)."""
         score = self.scores(x[None], np.array([c]))
         p = float(score.p[0])
         kept = bool(u < p)
@@ -163,7 +163,7 @@ class KORS(Params):
         return float(score.tau[0]), p, kept
 
     def run(self, X: Array, u: Array, c: Array | None = None) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-        """`step` over the rows of X with uniforms u (n,) and scales c: (tau, p, kept), each (n,)."""
+        """Do `step` for the rows of X with uniforms u (n,) and scales c. Return (tau, p, kept), each (n,)."""
         c = np.ones(len(X)) if c is None else np.ascontiguousarray(c)
         tau, p, kept = np.empty(len(X)), np.empty(len(X)), np.empty(len(X), dtype=bool)
         for i in range(0, len(X), BLOCK):
@@ -179,9 +179,9 @@ class KORS(Params):
         return tau, p, kept
 
     def extended(self, scores: Scores, X: Array, row: Array, c: Array | None = None) -> Scores:
-        """`scores` of the rows of X brought up to date after one atom was appended; `row` is what `append` returned.
+        """Update the `scores` of the rows of X after one atom was appended; `row` is the result of `append`.
 
-        Each row gains one coordinate: O(n m) for n rows instead of a new triangular solve.
+        Each row gets one more coordinate: O(n m) for n rows instead of a new triangular solve.
         """
         k = self.kernel(X, self.points[-1:])[:, 0] * self.factor_.scale[-1]
         if c is not None:
@@ -191,11 +191,11 @@ class KORS(Params):
         return self._scored(np.column_stack([scores.T, new]), s)
 
     def shrink(self, u: Array) -> int:
-        """Sample the atoms again with uniforms u (n,), each given all the others; how many stay. O(n^3)."""
+        """Sample the atoms again, given all others, with uniforms u (n,). Return how many stay. O(n^3)."""
         return self.merge([], u)
 
     def merge(self, others: Sequence[KORS], u: Array) -> int:
-        """Become the dictionary of all these streams, sampled from the union of the atoms; how many stay.
+        """Become the dictionary of all these streams by sampling the union of atoms. Return how many stay.
 
         With A = sum psi psi'/p + ridge I over the union, tau_i = (1+eps) psi_i' A^-1 psi_i and p_i' = min(p_i, beta
         tau_i), atom i stays if u_i < p_i'/p_i; u has one uniform for each atom of this dictionary, then of the others.
@@ -226,17 +226,17 @@ class KORS(Params):
         return self.n
 
     def mark(self) -> tuple[int, float]:
-        """What `rewind` needs to forget all atoms that are kept from now on."""
+        """Return what `rewind` needs to forget the atoms that are kept from now on."""
         return self.factor_.mark()
 
     def rewind(self, mark: tuple[int, float]) -> None:
-        """Back to the state that `mark` was taken in, bit for bit."""
+        """Go back to the state of `mark`, bit for bit."""
         self.factor_.rewind(mark)
         self.odds_.truncate(self.factor_.n)
 
 
 def unseen(k: Array, inside: Array) -> Array:
-    """k(x, x) - |l|^2, what a dictionary does not see of a row; 0 where that is rounding."""
+    """Return k(x, x) - |l|^2, the part of a row outside the dictionary, or 0 if it is rounding."""
     return np.where(k - inside > RESOLVED * k, k - inside, 0.0)
 
 
@@ -253,5 +253,5 @@ def theory_beta(horizon: int, delta: float, eps: float = 0.5, *, all_rounds: boo
 
 
 def _capped(beta: float, tau: Array, most: Array) -> Array:
-    """min(beta tau, most); beta may be infinite: 0 stays 0, everything else reaches `most`."""
+    """Return min(beta tau, most), also for infinite beta, where 0 stays 0."""
     return np.where(tau > 0, np.minimum(beta * np.maximum(tau, np.finfo(float).tiny), most), 0.0)

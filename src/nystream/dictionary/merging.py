@@ -1,4 +1,4 @@
-"""Dictionaries of parts of the data become one dictionary of all of it: a balanced tree of re-sampling merges."""
+"""Merge the dictionaries of parts of the data in a balanced tree of re-sampling merges."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["merge_dictionaries"]
 
 
 def merge_dictionaries(parts: Sequence[KORS], seed: int | Sequence[int] = 0) -> KORS:
-    """The dictionary of all streams whose dictionaries are `parts`, in the order given; they stay as they are.
+    """Return the dictionary of all streams whose dictionaries are `parts`, which are not changed.
 
     Neighbours are merged by pairs, level by level, each time sampled again by ridge leverage scores of the union
     (`KORS.merge`): as in DISQUEAK, whose guarantee is that of one pass over all the data, with the failures of all
-    merges added up. The uniforms of a merge depend on the seed, its level and its place alone, so that the result
-    depends neither on who computes a merge nor on when. O(m^3) a merge of m atoms.
+    merges added up. The uniforms of a merge depend only on the seed, its level and its place, so the result
+    does not depend on where or when a merge is computed. O(m^3) a merge of m atoms.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Nested Nystrom coordinates: the span of stored atoms as R^m, where one more atom is one more coordinate."""
+"""Nested Nystrom coordinates in the span of stored atoms. One more atom appends one more coordinate."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Nested(FactoredPoints[NestedFactor]):
         z(x) = R^-1 (k(a_1, x), ..., k(a_m, x))          z(x).z(x') = <P phi(x), P phi(x')>
 
     P projects on the span. A new atom a at squared distance delta^2 = k(a, a) - |z(a)|^2 > 0 appends the row
-    (z(a), delta) to R. Coordinates that any point had stay as they are; it gains (k(a, x) - z(x).z(a)) / delta.
-    That is why R is a Cholesky factor and not an eigen-decomposition: growing the space is appending.
+    (z(a), delta) to R. The coordinates of a point do not change; it gets one more, (k(a, x) - z(x).z(a)) / delta.
+    With an eigen-decomposition in place of the Cholesky factor R, all coordinates would change.
 
     Cost: O(m d + m^2) a row, blocks as one kernel block and one triangular solve; O(m^2) memory. The coordinates of a
-    row do not depend on the rows they are computed with, to the last bit, if the kernel's values do not: where atoms
-    are nearly dependent, rounding is amplified, and blocks would tell from rows.
+    row are the same bits in any block if the kernel's values are. This matters because nearly dependent atoms amplify
+    rounding.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Nested(FactoredPoints[NestedFactor]):
         self.kernel = kernel
 
     def start(self, d: int) -> None:
-        """No atoms yet; points have d columns."""
+        """Start without atoms, for points of d columns."""
         self.points_ = Rows(d)
         self._factor = NestedFactor()
 
@@ -66,49 +66,49 @@ class Nested(FactoredPoints[NestedFactor]):
 
     @property
     def width(self) -> int:
-        """A multiple of 8, more than m: columns of coordinates that come with zeros to spare."""
+        """Columns of padded coordinates: a multiple of 8, more than m."""
         return self._factor.width
 
     def coordinates(self, X: Array, out: Array | None = None) -> Array:
-        """z(x) for every row of X, (n, m); written to `out` (C-ordered) if given."""
+        """Return z(x) for every row of X, (n, m), in `out` (C-ordered) if given."""
         if out is None:
             out = np.empty((len(X), self.n))
         return self._factor.forward(self.values(X), out)[0]
 
     def row(self, x: Array) -> Array:
-        """z(x) for one row, (m,)."""
+        """Return z(x) for one row, (m,)."""
         return self.forward_row(self.values_row(x))[0][: self.n]
 
     def values(self, X: Array) -> Array:
-        """(n, m) kernel values between the rows of X and the atoms."""
+        """Return the kernel values (n, m) between the rows of X and the atoms."""
         return np.ascontiguousarray(self.kernel(X, self.points), dtype=np.float64) if self.n else np.empty((len(X), 0))
 
     def values_row(self, x: Array) -> Array:
-        """(m,) kernel values between x and the atoms."""
+        """Return the kernel values (m,) between x and the atoms."""
         return np.ascontiguousarray(self.kernel.row(self.points, x), dtype=np.float64) if self.n else np.empty(0)
 
     def forward(self, values: Array) -> tuple[Array, Array]:
-        """From kernel values (n, m): coordinates (n, width), 0 beyond m, and |z|^2 (n,)."""
+        """Return coordinates (n, width), 0 beyond m, and |z|^2 (n,) for kernel values (n, m)."""
         return self._factor.forward(values)
 
     def forward_row(self, values: Array) -> tuple[Array, float]:
-        """From the kernel values (m,) of one row: coordinates (width,), and |z|^2; the same bits as `forward`."""
+        """Return coordinates (width,) and |z|^2 for the kernel values (m,) of one row; the same bits as `forward`."""
         return self._factor.forward_row(values)
 
     def coefficients(self, Z: Array) -> Array:
-        """R^-T z for every row z (n, m or more): P phi as a combination of the atoms' features, (n, width)."""
+        """Return R^-T z (n, width) for every row z: P phi as a combination of the atoms' features."""
         return self._factor.backward(Z)
 
     def residual(self, X: Array, Z: Array | None = None) -> Array:
-        """k(x, x) - |z(x)|^2 >= 0, the squared distance of phi(x) to the span, (n,). Z: the coordinates, if known."""
+        """Return k(x, x) - |z(x)|^2 >= 0 (n,), the squared distance to the span. Z: the coordinates, if known."""
         if Z is None:
             Z = self.coordinates(X)
         return np.maximum(self.kernel.diag(X) - np.einsum("ij,ij->i", Z, Z), 0.0)
 
     def append(self, x: Array, z: Array | None = None, share: float = TOLERANCE) -> bool:
-        """Make x an atom; z is `row(x)` if known. False, and no change, where phi(x) is in the span already.
+        """Make x an atom; z is `row(x)`, if known. Return False, without a change, if phi(x) is in the span.
 
-        It is so if at most `share` of k(x, x), the squared norm of phi(x), lies outside.
+        It is in the span if at most `share` of its squared norm k(x, x) lies outside.
         """
         if z is None:
             full, square = self.forward_row(self.values_row(x))
@@ -123,11 +123,11 @@ class Nested(FactoredPoints[NestedFactor]):
         return True
 
     def extend(self, X: Array) -> int:
-        """Append the rows of X in order, skipping those in the span; how many became atoms."""
+        """Append the rows of X in order, except those in the span. Return how many became atoms."""
         return sum(self.append(x) for x in X)
 
     def embedding(self, other: Nested) -> Array:
-        """T (m, m of the other) with orthonormal columns where the other's span is part of this one: z = T z_other.
+        """Return T (m, m of the other) with z = T z_other; its columns are orthonormal if this span contains the other.
 
         T = R^-1 K R_other^-T, K the kernel between the atoms of the two.
         """

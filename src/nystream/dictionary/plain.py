@@ -1,4 +1,4 @@
-"""The expansion and the rules of its budget in plain NumPy: the specification of what `_core.expansions` computes."""
+"""The expansion and its budget rules in plain NumPy, as the specification of `_core.expansions`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from nystream.runtime.types import Array
 __all__ = ["RIDGE", "PlainExpansion", "admit", "expire", "oldest"]
 
 RIDGE = 1e-10
-"""Added to Gram matrices that points are projected by, times k(x, x)."""
+"""Ridge of Gram matrices in projections, in units of k(x, x)."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 NARROW = 1e-6
-"""Width of the interval at which the search for the place of a merged point ends."""
+"""Width of the interval at which the search for a merged point ends."""
 TINY = 1e-100
 """A scale below this is multiplied into the coefficients."""
 
 
 class PlainExpansion(Expansion):
-    """f = S sum_i a_i k(x_i, .) as arrays that anybody can read; a round at a time, nothing remembered, nothing lazy.
+    """f = S sum_i a_i k(x_i, .) as plain arrays, updated in every round.
 
     points (m, d), a (m, K), sums (m, K): the coefficients S a_i summed over the rounds begun; own (m,) k(x_i, x_i).
     `begin` sets x, its kernel row k (m,) and k(x, x).
@@ -78,7 +78,7 @@ class PlainExpansion(Expansion):
 
     @property
     def cum(self) -> float:
-        return 0.0  # everything is in the sums already
+        return 0.0  # the sums are complete after every round
 
     @property
     def rounds(self) -> int:
@@ -158,7 +158,7 @@ class PlainExpansion(Expansion):
         self.a = self.a + alpha / self._scale
 
     def pass_on(self, r: int, shares: Array) -> None:
-        """Term i gets shares_i (m,) of what term r contributes, now and in the rounds so far."""
+        """Add shares_i (m,) of the present and past contributions of term r to term i."""
         self.a = self.a + np.outer(shares, self.a[r])
         self.sums = self.sums + np.outer(shares, self.sums[r])
 
@@ -171,20 +171,20 @@ class PlainExpansion(Expansion):
         self._norms = np.diagonal(self.gram()).copy()
 
     def _stored(self, x: Array) -> Array:
-        """x as a point that has the precision of points."""
+        """Return x in the precision of the stored points."""
         return rounded(x).astype(np.float64) if self.dtype == "float32" else x
 
     def _between(self, X: Array, Y: Array) -> Array:
-        """(n, m) kernel values, in single precision where points are: both are then rounded on the way."""
+        """Return kernel values (n, m), in single precision if points are."""
         rows = self.kernel.compiled if self.dtype == "float32" else None
         return self.kernel(X, Y) if rows is None else rows.block(X, Y, single=True)
 
 
 # -- budgets -----------------------------------------------------------------------------------------------------------
 def admit(f: PlainExpansion, budget: Budget, alpha: Array, t: int) -> None:
-    """Store the present row with coefficients alpha (K,) in round t; where that is one too many, one entry goes.
+    """Store the present row with coefficients alpha (K,) in round t. If the budget is exceeded, remove one entry.
 
-    The rules are told in `nystream.dictionary.Budget`.
+    The rules are described in `nystream.dictionary.Budget`.
     """
     if not alpha.any() or not f.kxx > 0:  # where k(x, x) = 0, k(x, .) is the zero function
         return
@@ -200,7 +200,7 @@ def admit(f: PlainExpansion, budget: Budget, alpha: Array, t: int) -> None:
 
 
 def expire(f: PlainExpansion, budget: Budget, t: int) -> None:
-    """At the end of round t no term may be as many rounds old as the budget says, where that is by age."""
+    """Remove, with the rule "age", terms that are too old at the end of round t."""
     if budget.drop == "age" and budget.size is not None:
         for i in reversed(range(len(f))):
             if f.birth[i] <= t - budget.size:
@@ -212,7 +212,7 @@ def oldest(f: PlainExpansion) -> int:
 
 
 def smallest(f: PlainExpansion, contribution: bool = False) -> int:
-    """The entry whose largest |coefficient|, times |k(x_i, .)| for `contribution`, is least; the oldest of equals."""
+    """Return the entry with the least max |coefficient|, times |k(x_i, .)| for `contribution`; the oldest of equals."""
     size = _sizes(f, contribution)
     return int(np.lexsort((f.birth, size))[0])
 
@@ -223,7 +223,7 @@ def _sizes(f: PlainExpansion, contribution: bool) -> Array:
 
 
 def _replace(f: PlainExpansion, drop: str, alpha: Array, t: int) -> None:
-    """The new entry takes the slot of the one to go, unless it is itself the smallest; of equals the old one goes."""
+    """Replace the smallest entry by the new one, unless the new one is smaller."""
     i = oldest(f) if drop == "oldest" else smallest(f, drop == "contribution")
     if drop != "oldest":
         new = float(np.abs(alpha / f.scale).max()) * (math.sqrt(f.kxx) if drop == "contribution" else 1.0)
@@ -233,7 +233,7 @@ def _replace(f: PlainExpansion, drop: str, alpha: Array, t: int) -> None:
 
 
 def _project(f: PlainExpansion) -> None:
-    """The smallest entry r goes; the others get c with (K + ridge) c = k_r, its projection on their span."""
+    """Remove the smallest entry r and add its projection c, (K + ridge) c = k_r, to the others."""
     r = smallest(f)
     K, others = f.gram() + np.diag(RIDGE * f.own), np.arange(len(f)) != r
     shares = np.zeros(len(f))
@@ -243,7 +243,7 @@ def _project(f: PlainExpansion) -> None:
 
 
 def _merge(f: PlainExpansion, t: int) -> None:
-    """The smallest entry i and the partner j that loses least become z = h x_i + (1 - h) x_j; without one, i goes."""
+    """Merge the smallest entry i with its best partner j into z = h x_i + (1 - h) x_j. Without one, remove i."""
     i = smallest(f)
     k, inner = f.values(f.points[i : i + 1])[0], f.a @ f.a[i]
     partners = np.flatnonzero((inner >= 0) & (k > 0) & (np.arange(len(f)) != i))
@@ -260,9 +260,9 @@ def _merge(f: PlainExpansion, t: int) -> None:
 
 
 def _best_place(logk: Array, P: float, Q: Array, C: Array) -> tuple[Array, Array]:
-    """h in [0, 1] with the largest |a_i k^((1-h)^2) + a_j k^(h^2)|^2, by golden section, for all partners at once.
+    """Maximise |a_i k^((1-h)^2) + a_j k^(h^2)|^2 over h in [0, 1] by golden section, for all partners at once.
 
-    P = |a_i|^2, Q = |a_j|^2, C = a_i.a_j; returns the places and the values there.
+    P = |a_i|^2, Q = |a_j|^2, C = a_i.a_j. Returns h and the maxima.
     """
 
     def value(h: Array) -> Array:

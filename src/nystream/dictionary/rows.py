@@ -1,4 +1,4 @@
-"""A matrix that grows one row at a time by doubling its memory."""
+"""A matrix that grows by rows and doubles its memory when it is full."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["Rows"]
 FIRST = 16
 """Rows reserved at the start."""
 LINE = 64
-"""Bytes of a cache line: where the memory starts, so that vector loads of long rows do not straddle two lines."""
+"""Bytes of a cache line, to which the memory is aligned for vector loads."""
 
 
 class Rows(Params):
     """An (n, d) float64 matrix with cheap `append` and `remove`.
 
-    Capacity doubles when it is full, so that n appends cost O(n d) together; `view` is a window on the stored rows,
-    never a copy. The order of rows is the order of arrival until the first `remove`, which moves the last row.
+    Capacity doubles when it is full, so n appends cost O(n d) in total. `view` shows the stored rows without
+    a copy. The order of rows is the order of arrival until the first `remove`, which moves the last row.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ class Rows(Params):
 
     @property
     def view(self) -> Array:
-        """The stored rows, (n, d), C-ordered, without a copy; writing to it writes here.
+        """The stored rows (n, d), C-ordered, without a copy. Writing to it changes the stored rows.
 
-        A view that was taken before the matrix grew may show memory that is no longer in use: take it again.
+        Take a new view after the matrix has grown: an old view may show memory that is no longer in use.
         """
         return self._view
 
@@ -84,11 +84,11 @@ class Rows(Params):
 
     @property
     def memory(self) -> Array:
-        """(capacity, d), for compiled rounds: what they write behind the last row is stored by `advance`."""
+        """(capacity, d) memory. Compiled rounds write behind the last row and then call `advance`."""
         return self._store
 
     def advance(self) -> None:
-        """The row behind the last one, which is in `memory` already, is stored."""
+        """Store the row that was written behind the last one in `memory`."""
         n = self._n + 1
         if n > len(self._store):
             raise IndexError(f"there is no memory behind row {n - 2}; reserve it first")
@@ -104,7 +104,7 @@ class Rows(Params):
         self._hold(self._store, n)
 
     def remove(self, i: int) -> None:
-        """Drop row i; the last row takes its place, O(d)."""
+        """Remove row i; the last row takes its place. O(d)."""
         if not 0 <= i < self._n:
             raise IndexError(f"no row {i} to remove: {self._n} are stored")
         last = self._n - 1
@@ -112,19 +112,19 @@ class Rows(Params):
         self._hold(self._store, last)
 
     def truncate(self, n: int) -> None:
-        """Drop all rows after the first n."""
+        """Remove all rows after the first n."""
         if not 0 <= n <= self._n:
             raise IndexError(f"cannot keep {n} rows: {self._n} are stored")
         self._hold(self._store, n)
 
     def widened(self, d: int) -> Rows:
-        """A copy with d columns, the new ones 0 in every row."""
+        """Return a copy with d columns, in which the new ones are 0."""
         wide = Rows(d)
         wide.extend(np.pad(self._view, ((0, 0), (0, d - self.d))))
         return wide
 
     def reserve(self, more: int) -> None:
-        """Memory for so many rows more."""
+        """Allocate memory for this number of additional rows."""
         n, capacity = self._n + more, len(self._store)
         if n <= capacity:
             return

@@ -1,4 +1,4 @@
-"""Atoms kept by leverage coins (KORS), with the nested coordinates of every row in its own round."""
+"""Atoms sampled by leverage scores (KORS), with nested coordinates of every row in its own round."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class SampledAtoms(Growing):
     Parameters
     ----------
     kors : KORS
-        Ridge, accuracy, oversampling and the most atoms.
+        Ridge, accuracy, oversampling and largest number of atoms.
     """
 
     kors_: KORS
     where_: Indices
-    """Where the atoms are among those of `kors_`, which has the ones that added nothing to the span as well."""
+    """Positions of the atoms among those of `kors_`, which also has atoms that added nothing to the span."""
     rng_: np.random.Generator
     u_: float
 
@@ -64,7 +64,7 @@ class SampledAtoms(Growing):
         if self.settled:
             return NONE, self.nested_.values(X)
         T, values = self._whitened(X)
-        # leverage only shrinks as atoms enter: a row that its coin rejects now is rejected for good
+        # leverage only shrinks as atoms are added: a row that is rejected now stays rejected
         likely = self._likely(k, T, u[:-1])
         rows = np.flatnonzero(likely if offered is None else likely & offered)
         if len(rows):
@@ -109,9 +109,9 @@ class SampledAtoms(Growing):
         return KnownAtoms(*parts, places, weighed, combined)
 
     def _take(self, other: Growing) -> None:
-        """The weighted atoms of either estimate its covariance: together they estimate that of both streams."""
+        """Add the atoms of the other dictionary. The weighted atoms of both estimate the covariance of both streams."""
         if not isinstance(other, SampledAtoms):
-            raise TypeError(f"a dictionary sampled by KORS cannot take in one of {type(other).__name__}")
+            raise TypeError(f"a dictionary sampled by KORS cannot be merged with one of {type(other).__name__}")
         theirs = other.kors_
         room = theirs.n if self.kors_.max_atoms is None else min(theirs.n, self.kors_.max_atoms - self.kors_.n)
         for i in range(0, room, BLOCK):
@@ -121,13 +121,13 @@ class SampledAtoms(Growing):
             self._enter(X, np.arange(len(X)), self._share)
 
     def _enter(self, X: Array, rows: Indices, share: float) -> Indices:
-        """`rows` are the latest atoms of `kors_`."""
+        """Add atoms; `rows` are the latest atoms of `kors_`."""
         entered = super()._enter(X, rows, share)
         self.where_ = np.append(self.where_, self.kors_.n - len(rows) + np.searchsorted(rows, entered))
         return entered
 
     def _whitened(self, X: Array) -> tuple[Array, Array]:
-        """One block of kernel values for both: whitened rows for the scores, and those that the coordinates need."""
+        """Return whitened rows for the scores and kernel values for the coordinates, from one kernel block."""
         if not self.kors_.n:
             return np.zeros((len(X), 0)), np.zeros((len(X), 0))
         values = np.ascontiguousarray(self.kernel(X, self.kors_.points), dtype=np.float64)
@@ -135,7 +135,7 @@ class SampledAtoms(Growing):
         return T, values if self.n == self.kors_.n else np.ascontiguousarray(values[:, self.where_])
 
     def _likely(self, k: Array, T: Array, u: Array) -> Mask:
-        """Which rows their coins would keep, each against the present dictionary."""
+        """Return which rows their uniforms would keep, each for the present dictionary."""
         s = unseen(k, np.einsum("ij,ij->i", T, T)) / self.kors_.ridge
         with np.errstate(invalid="ignore"):  # infinite beta times s = 0
             return np.asarray((s > 0) & (u * (1 + s) < self.kors_.beta * (1 + self.kors_.eps) * s))

@@ -1,4 +1,4 @@
-"""The span of stored points as part of a model: compiled loops extend it, files and copies carry it."""
+"""The span of stored points as part of a model. Compiled loops extend it; files and copies hold it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Span(Params):
 
     For a point with kernel row k and z = L^-1 k: its squared distance to the span is k(x, x) - z.z, the coefficients of
     its projection are K^-1 k = L^-T z, and storing it appends the row (z, distance) to L. O(n^2) time, O(n^2) memory.
-    The papers keep K^-1 instead, at the same price; where points are nearly dependent its error grows with the square
-    of the factor's, and the projections with it.
+    The papers keep K^-1 instead, at the same cost. For nearly dependent points its error is the square of the
+    factor's, and the projections have the same error.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from nystream.dictionary.gram_factor import GramFactor
 from nystream.kernels.base import Kernel, checked_kernel
 from nystream.runtime.params import Params, at_least, positive
 from nystream.runtime.seeds import checked_seed, generator
-from nystream.runtime.threads import side_by_side
+from nystream.runtime.threads import run_parallel
 from nystream.runtime.types import Array, Seed
 
 __all__ = ["SQUEAK", "disqueak", "merge_tree", "theory_copies"]
@@ -88,7 +88,7 @@ class SQUEAK(Params):
         block: int = 64,
         seed: Seed = None,
     ) -> None:
-        self.kernel = checked_kernel("kernel", kernel)
+        self.kernel = checked_kernel(kernel)
         self.ridge = positive("ridge", ridge)
         self.eps = positive("eps", eps, below=1.0)
         self.copies = at_least("copies", copies, 1)
@@ -226,7 +226,7 @@ def disqueak(X: Any, parts: int, pattern: SQUEAK) -> SQUEAK:
         raise ValueError("disqueak needs a pattern whose seed is an int or None: parts draw side by side")
     seed = pattern.seed if pattern.seed is not None else int(np.random.default_rng().integers(2**63))
     makers = [partial(_of_part, pattern, rows, [seed, i]) for i, rows in enumerate(np.array_split(X, parts))]
-    return merge_tree(side_by_side(makers))
+    return merge_tree(run_parallel(makers))
 
 
 def merge_tree(dictionaries: Sequence[SQUEAK]) -> SQUEAK:
@@ -234,7 +234,7 @@ def merge_tree(dictionaries: Sequence[SQUEAK]) -> SQUEAK:
     left = list(dictionaries)
     while len(left) > 1:
         pairs = list(zip(left[::2], left[1::2], strict=False))
-        left = side_by_side([partial(one.merge, other) for one, other in pairs]) + left[2 * len(pairs) :]
+        left = run_parallel([partial(one.merge, other) for one, other in pairs]) + left[2 * len(pairs) :]
     return left[0]
 
 

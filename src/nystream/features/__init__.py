@@ -1,4 +1,4 @@
-"""Feature maps: finite-dimensional stand-ins for a kernel's feature space."""
+"""Feature maps: finite-dimensional approximations of a kernel's feature space."""
 
 from nystream.features.adaptive_nystrom import AdaptiveNystrom
 from nystream.features.base import FeatureMap, Identity
@@ -6,6 +6,7 @@ from nystream.features.chain import Chain
 from nystream.features.constant import WithConstant
 from nystream.features.fastfood import Fastfood
 from nystream.features.fourier import Fourier
+from nystream.features.growing_taylor import GrowingTaylor
 from nystream.features.kors import KORS
 from nystream.features.landmarks import Landmarks
 from nystream.features.metric import LearnedMetric
@@ -20,6 +21,7 @@ __all__ = [
     "Fastfood",
     "FeatureMap",
     "Fourier",
+    "GrowingTaylor",
     "Identity",
     "Landmarks",
     "LearnedMetric",

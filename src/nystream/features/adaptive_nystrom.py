@@ -15,7 +15,7 @@ from nystream.dictionary.kmeans import MovingLandmarks, checked_eps
 from nystream.dictionary.nested import Nested
 from nystream.dictionary.rows import Rows
 from nystream.features.base import FeatureMap
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.runtime.deferred import linalg
 from nystream.runtime.params import at_least, one_of, positive
 from nystream.runtime.types import Array, Change
@@ -23,9 +23,9 @@ from nystream.runtime.types import Array, Change
 __all__ = ["AdaptiveNystrom"]
 
 THETA = 1e-8
-"""Ridge of the change of basis where none is given, in units of the largest eigenvalue; for "reflect" of the trace."""
+"""Default ridge of the change of basis, in units of the largest eigenvalue; for "reflect", of the trace."""
 REBUILD = 2
-"""Times m: moves after which features below full rank, which follow leading eigenvectors nearly, begin with them."""
+"""Moves, in units of m, after which approximate leading eigenvectors are computed again."""
 SOLVERS = ("auto", "reflect", *OF_PAIRS[1:])
 
 
@@ -40,42 +40,41 @@ class AdaptiveNystrom(FeatureMap):
 
     "reflect"
         The features are coordinates in an orthonormal basis of r functions in the span of the landmarks, z(x) = W k(x);
-        any such basis serves, since gradient descent does not know which it is. A reflection of the basis lets all its
-        functions but one do without u_q, and that one becomes what the new landmark adds to the span of the others;
-        weights become those of the same function, projected on the new span. O(m^2), no decomposition. With r < m the
-        m - r other functions of the span are kept too, and after a move, where the coefficients of the two kinds are
-        not orthogonal (as those of eigenvectors are), two directions are exchanged; every 2m moves eigenvectors are
-        computed, so that nothing goes astray.
+        gradient descent is the same in any such basis. A reflection makes all functions of the basis but one
+        independent of u_q. That one is replaced by the part of the new landmark outside the span of the others, and the
+        function of the weights is projected on the new span. O(m^2), no decomposition. With r < m the m - r other
+        functions of the span are kept too. After a move the two groups may lose the orthogonality of eigenvectors; then
+        two directions are exchanged, and every 2m moves eigenvectors are computed.
     "eigh", "warm", "rank2"
         The eigenpairs are refreshed (`Eigenpairs`), in O(m^3) or O(m^2 r). Weights become those whose function is
         closest to the old one at the new landmarks::
 
             w <- T w,        T = (A'A + theta I)^-1 A' B,        A = z_new(u_new),        B = z_old(u_new)
 
-    `observe` answers with a `Change` that holds T. Without a move a row costs O(m d + m r). Memory is m d + 2 m^2
+    `observe` returns a `Change` that holds T. Without a move a row costs O(m d + m r). Memory is m d + 2 m^2
     numbers for "reflect", m d + 2 m r + m^2 for the others, m d + m r with eps = inf, where the map is a fixed one.
 
     Parameters
     ----------
     kernel : Kernel
-        Any kernel, also one of your own.
+        Any kernel, including your own.
     landmarks : int or array (m, d)
-        How many to take from the stream, its first rows, or the points themselves. While it collects, the map has one
-        coordinate for each independent row so far, like `Nystrom`, and answers with a `Change` each time.
+        The number of landmarks to take from the first rows, or the points. While it collects landmarks, the map has one
+        coordinate for each independent row so far, like `Nystrom`, and `observe` returns a `Change` each time.
     rank : int, optional
-        r, at most m; None is 0.8 m. With r = m nothing is truncated: better where memory allows it.
+        r, at most m; None is 0.8 m. r = m truncates nothing and is better if memory allows it.
     eps : float, optional
-        Squared distance from which on a row moves a landmark: 0 always, `math.inf` never; None is set by the spacing of
-        the landmarks at the start, see `MovingLandmarks`.
+        A row at this squared distance or more moves a landmark: 0 always, `math.inf` never. None depends on the
+        distances between the first landmarks, see `MovingLandmarks`.
     count : {"moves", "all"}
-        What gives a landmark its inertia: the rows that moved it, or all rows nearest to it.
+        The rows that N_q counts: rows that moved the landmark, or all rows nearest to it.
     solver : {"auto", "reflect", "eigh", "warm", "rank2"}
         How the map follows a move. "auto" is "reflect" with r = m, where both are the same functions; below, where
         "reflect" is an approximation many times faster, and where a theta is given, it is the "auto" of `Eigenpairs`.
     theta : float, optional
         Ridge of the change of basis of eigenpairs; None is 1e-8 S_1. Each move shrinks component j by
-        S_j / (S_j + theta), which compounds over thousands of moves: keep it small. "reflect" has none to choose: it
-        adds 1e-8 trace E to the diagonal of E, so that landmarks that come together do no harm, and shrinks nothing.
+        S_j / (S_j + theta), which compounds over thousands of moves: keep it small. "reflect" does not use it:
+        it adds 1e-8 trace E to the diagonal of E, because landmarks may meet, and shrinks nothing.
     tol : float, default 1e-8
         Features whose eigenvalue is at most tol S_1 are 0, so that shapes stay fixed; duplicates are harmless.
 
@@ -102,19 +101,19 @@ class AdaptiveNystrom(FeatureMap):
     """
 
     nested_: Nested | None = None
-    """Coordinates while landmarks are collected; None after that."""
+    """Coordinates while landmarks are collected, then None."""
     waiting_: Rows
-    """The rows collected, dependent ones included."""
+    """The collected rows, including dependent ones."""
     motion_: MovingLandmarks
     pairs_: Eigenpairs
     rotation_: Array
     """S^(-1/2) U', (r, m); with reflections (m, m), the features above."""
     reflects_: bool = False
-    """Whether moves are made by reflections."""
+    """Whether the map follows moves by reflections."""
     ridge_: float = 0.0
-    """What they add to the diagonal of E; 0 before the first."""
+    """Ridge that reflections add to the diagonal of E; 0 before the first."""
     turned_: int = 0
-    """Moves by reflections since the basis was that of eigenvectors."""
+    """Reflections since eigenvectors were computed."""
     landmark_map: LandmarkMap
     _turns: Turns | None = None
 
@@ -138,19 +137,18 @@ class AdaptiveNystrom(FeatureMap):
         self.solver = solver
         self.theta = None if theta is None else positive("theta", theta, zero=True)
         self.tol = tol
-        if not isinstance(kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
+        checked_kernel(kernel)
         m = at_least("landmarks", landmarks, 1) if self._fixed is None else len(self._fixed)
         if rank is not None and rank > m:
             raise ValueError(f"rank must be at most the number of landmarks, {m}, got {rank!r}")
         if one_of("solver", solver, SOLVERS) == "reflect" and theta is not None:
             raise ValueError(f"solver='reflect' takes no theta, got {theta!r}; leave it None or use solver='eigh'")
-        MovingLandmarks(eps, count=count)  # the parts refuse bad values here, not at the first row
+        MovingLandmarks(eps, count=count)  # the parts check their values here, not at the first row
         Eigenpairs(1, solver=_of_pairs(solver), tol=tol)
 
     @property
     def _fixed(self) -> Array | None:
-        """The landmarks that were given, or None where they are taken from the stream."""
+        """The given landmarks, or None if they are taken from the stream."""
         return as_block(self.landmarks, name="landmarks") if np.ndim(self.landmarks) else None
 
     def start(self, d: int) -> None:
@@ -165,7 +163,7 @@ class AdaptiveNystrom(FeatureMap):
         self.begin(points)
 
     def begin(self, points: Array) -> None:
-        """Build the map on these landmarks (m, d), each of which counts as one row."""
+        """Build the map on these landmarks (m, d). Each counts as one row."""
         m, d = points.shape
         self.motion_ = MovingLandmarks(self.eps, count=self.count)
         self.motion_.start(points)
@@ -183,7 +181,7 @@ class AdaptiveNystrom(FeatureMap):
             self.pairs_.release()
 
     def _decompose(self) -> None:
-        """Eigenpairs of the landmarks as they are, and the features that they give."""
+        """Compute the eigenpairs of the present landmarks and their features."""
         points = self.points
         self.pairs_.start(np.ascontiguousarray(self.kernel(points, points), dtype=np.float64))
         self._rotate()
@@ -197,7 +195,7 @@ class AdaptiveNystrom(FeatureMap):
 
     @property
     def dim(self) -> int:
-        """Features: the rank; while landmarks are collected, the independent ones so far."""
+        """Number of features: the rank, or the number of independent landmarks while they are collected."""
         if not self.d_:
             return 0
         return self.nested_.n if self.nested_ is not None else len(self.pairs_.S_)
@@ -235,7 +233,7 @@ class AdaptiveNystrom(FeatureMap):
         return self.nested_.row(x) if self.nested_ is not None else self.landmark_map.row(x)
 
     def weights_of(self, alpha: Array) -> Array:
-        """(dim, K) weights of the functions sum_i alpha_i k(u_i, .), alpha (m, K), projected: S^(1/2) U' alpha."""
+        """Return the weights S^(1/2) U' alpha (dim, K) of the projections of sum_i alpha_i k(u_i, .)."""
         return self.pairs_.S_[:, None] * (self.rotation_[: self.dim] @ alpha)
 
     # -- moving --------------------------------------------------------------------------------------------------------
@@ -249,20 +247,20 @@ class AdaptiveNystrom(FeatureMap):
         return self.move(q, gap, x)
 
     def meet(self, x: Array) -> tuple[Array, int, float]:
-        """(features of x (dim,), its nearest landmark, the squared distance to it), for learners that predict first."""
+        """Return the features (dim,) of x, its nearest landmark and their squared distance."""
         return self.landmark_map.meet(x)
 
     def sight(self, X: Array) -> Sight:
-        """The same for a block, by one product: features and nearest landmarks of clean rows X (n, d)."""
+        """Return features and nearest landmarks of clean rows X (n, d)."""
         return Sight(self.landmark_map, X)
 
     def move(self, q: int, gap: float, x: Array) -> Change | None:
-        """What x, nearest to landmark q at squared distance `gap`, does to the map; None where it stays as it is."""
+        """Return the change by x, nearest to landmark q at squared distance `gap`; None without a change."""
         moved = self.turn(q, gap, x)
         return Change(moved.matrix) if isinstance(moved, Turns) else moved
 
     def turn(self, q: int, gap: float, x: Array) -> Change | Turns | None:
-        """The same; a move that is a few reflections comes as these, which carry weights in O(m) each."""
+        """Do `move`, but return reflections if the move consists of a few. Each updates weights in O(m)."""
         motion = self.motion_
         if gap < motion.eps_:
             motion.stay(q)
@@ -292,7 +290,7 @@ class AdaptiveNystrom(FeatureMap):
         return Change(self._rebuilt() @ turns.matrix)
 
     def _rebuilt(self) -> Array:
-        """Basis and ridge from E as it is; T (dim, dim) from the weights of the old features to those of the new."""
+        """Compute basis and ridge from E. Return T (dim, dim) from old weights to new weights."""
         E, r = self.pairs_.E_, self.dim
         S, U = np.linalg.eigh(E)
         self.ridge_ = THETA * float(E.trace()) or THETA
@@ -315,7 +313,7 @@ class AdaptiveNystrom(FeatureMap):
         return Change(self._transport(seen))
 
     def _transport(self, seen: Array) -> Array:
-        """T (dim, dim) for the features `seen` (m, dim) that the new landmarks had under the old map."""
+        """Return T (dim, dim) for the features `seen` (m, dim) of the new landmarks under the old map."""
         pairs = self.pairs_
         theta = THETA * float(pairs.S_[0]) if self.theta is None else float(self.theta)
         if pairs.exact:  # A = U S^(1/2): the normal equations are diagonal
@@ -337,7 +335,7 @@ class AdaptiveNystrom(FeatureMap):
         points = self.waiting_.view.copy()
         Z = nested.coordinates(points)
         if grown:
-            Z = Z[:, :-1]  # the solver has not heard of the last coordinate
+            Z = Z[:, :-1]  # the solver does not have the last coordinate yet
         self.begin(points)
         return Change(self.rotation_ @ Z)  # f = w.z projected: S^(-1/2) U' times its values Z w at the landmarks
 
@@ -360,7 +358,7 @@ class AdaptiveNystrom(FeatureMap):
         return self
 
     def _follow(self, X: Array) -> None:
-        """Move the landmarks for all rows, then decompose once: with no weights to carry, no basis between matters."""
+        """Move the landmarks for all rows, then decompose once, because there are no weights to update."""
         for x in X:
             self.motion_.observe(x)
         self._decompose()
@@ -389,5 +387,5 @@ class AdaptiveNystrom(FeatureMap):
 
 
 def _of_pairs(solver: str) -> str:
-    """The solver of the eigenpairs: where reflections do the moving, they are asked once."""
+    """Return the solver of the eigenpairs, which reflections use only once."""
     return "eigh" if solver == "reflect" else solver

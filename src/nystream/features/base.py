@@ -1,4 +1,4 @@
-"""What every feature map shares: start, block transform, and scikit-learn's transformer verbs."""
+"""The base class of feature maps, with the methods of scikit-learn's transformers."""
 
 from __future__ import annotations
 
@@ -16,30 +16,33 @@ from nystream.runtime.types import Array, Change
 __all__ = ["FeatureMap", "Identity", "checked_map", "fixed_map", "of_doubles", "refuse_large"]
 
 LARGEST = 1e200
-"""Of a squared norm of features: products of larger ones overflow."""
+"""Largest squared norm of features. Products of larger ones overflow."""
 
 
 class FeatureMap(Params):
-    """x -> z(x) in R^dim, a finite-dimensional stand-in for a kernel's feature space.
+    """A map x -> z(x) in R^dim that approximates a kernel's feature space.
 
-    A map is `start`ed when the number of columns d is known. `transform` is pure. `observe` may move the map before
-    the label is known; fixed maps return None there and never move.
-    Subclasses give `start`, `dim` and `_map(X, out)`; `row` only where one row can be faster than a block of one.
+    A map is `start`ed when the number of columns d is known. `transform` changes nothing. `observe` may move the map
+    before the label is known; for a fixed map it returns None. Subclasses define `start`, `dim` and `_map(X, out)`, and
+    `row` if one row can be faster than a block of one.
     """
 
     bounded: ClassVar[bool] = True
-    """Whether features of any finite row can be calculated with; if not, `check` refuses those that cannot."""
+    """Whether all finite rows have usable features. If not, `check` raises an error for the others."""
+
+    appends: ClassVar[bool] = False
+    """Whether a map that moves only appends coordinates, which count as 0 in all rows before."""
 
     dtype: str = "float64"
-    """Of the features; a parameter where there is a choice."""
+    """Number type of the features; a parameter if there is a choice."""
 
     d_: int = 0
     engine: RowMap | None = None
-    """What makes the features of a row, compiled, once started; only where every finite row has features that can be
-    calculated with, and no row moves the map."""
+    """Compiled code for the features of a row, after the start. Only for maps that never move and whose features are
+    usable for every finite row."""
 
     def start(self, d: int) -> None:
-        """Fix the number of columns and draw or compute what the map needs. Sets `d_`."""
+        """Set the number of columns `d_`, and draw or compute the constants of the map."""
         self.d_ = d
 
     @property
@@ -48,11 +51,11 @@ class FeatureMap(Params):
         raise NotImplementedError
 
     def _map(self, X: Array, out: Array) -> None:
-        """Features of clean rows X (n, d) into out (n, dim), both C-ordered."""
+        """Write the features of clean rows X (n, d) to out (n, dim), both C-ordered."""
         raise NotImplementedError
 
     def transform(self, X: Any, out: Array | None = None) -> Array:
-        """(n, d) -> (n, dim). `out`, if given, is a C-ordered (n, dim) array to write into."""
+        """Return features (n, dim) of rows (n, d), in the C-ordered array `out` if given."""
         self._check_started()
         X = as_block(X, self.d_)
         if out is None:
@@ -67,61 +70,61 @@ class FeatureMap(Params):
             )
 
     def row(self, x: Array) -> Array:
-        """Features of one clean row, (dim,)."""
+        """Return the features (dim,) of one clean row."""
         z = np.empty((1, self.dim), dtype=self.dtype)
         self._map(x[None], z)
         return z[0]
 
     def observe(self, x: Array) -> Change | None:
-        """See x before its label: move the map if it is one that moves."""
+        """Process x before its label is known. Return the change of the map, or None."""
         return None
 
     def growth(self, X: Array, Z: Array) -> Array | None:
-        """The square of the coordinate that `observe` would append for each row if it came next, (n,). Changes nothing.
+        """Return the squares (n,) of the coordinates that `observe` would append for each row as the next one.
 
-        Z (n, dim) are the features of X now; 0 stands for a row that would append nothing. None: no row would.
+        Z (n, dim) are the present features of X. 0 means that a row would append nothing, None that no row would.
         """
         return None
 
     @property
     def settled(self) -> bool:
-        """Whether the map will never move again: then whole blocks go through it at once."""
+        """Whether the map will never move again, so that whole blocks can be transformed at once."""
         return True
 
     def check(self, X: Array) -> None:
-        """Refuse a clean block (n, d) before any of it is learnt, where its features cannot be calculated with."""
+        """Raise an error, before anything is learnt, if features of a clean block (n, d) are too large."""
 
     @property
     def penalty(self) -> Array | None:
-        """P (dim, dim), if the squared norm of a function w of the features is w'Pw; None: it is |w|^2."""
+        """P (dim, dim) if the squared norm of a function w is w'Pw; None if it is |w|^2."""
         return None
 
     @property
     def missed(self) -> float | None:
-        """Sum over the rows learnt from of k(x, x) - |z(x)|^2, times their weights: what the features miss of them.
+        """Weighted sum of k(x, x) - |z(x)|^2 over the learnt rows, their part outside the features.
 
-        It is known only of features that are coordinates of P phi(x), with P a projection in the space of `kernel`.
-        None elsewhere: random features, for example, are no part of that space.
+        It is known only if the features are coordinates of P phi(x), with a projection P in the space of `kernel`.
+        Otherwise it is None, for example for random features.
         """
         return None
 
     def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
-        """Count what the map misses of a clean row (d,) or block (n, d) that was learnt from. Changes no feature.
+        """Add a learnt row (d,) or block (n, d) to `missed`. Features do not change.
 
-        Z are the features of these rows, if the caller has them; weights (n,) default to 1.
+        Z are the features of these rows, if known; weights (n,) default to 1.
         """
 
     def unnote(self, X: Array, weights: Array | None = None) -> None:
-        """Take a block (n, d) that was unlearnt out of the count."""
+        """Remove an unlearnt block (n, d) from `missed`."""
 
     def unnote_all(self) -> None:
-        """Begin the count anew: a learner starts on this map, and rows that the map was fitted on are not its rows."""
+        """Set `missed` to 0, because a learner starts on this map and has learnt no rows."""
 
     def pool(self, other: Self) -> None:
-        """The rows noted by `other`, a map with the same features, count here too."""
+        """Add the `missed` of `other`, a map with the same features."""
 
     def widen(self, d: int) -> None:
-        """Rows have d columns from now on, the new ones 0 in every row so far, whose features stay as they were."""
+        """Add columns that were 0 in every row so far, up to d. Features of past rows do not change."""
         raise TypeError(f"{type(self).__name__} cannot take more columns once it has started; declare them beforehand")
 
     @property
@@ -129,9 +132,9 @@ class FeatureMap(Params):
         """Bytes of the arrays that the map holds."""
         return sum(v.nbytes for v in self._state().values() if isinstance(v, np.ndarray))
 
-    # scikit-learn's transformer verbs
+    # methods of scikit-learn's transformers
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Start anew on X, at least one row, and observe its rows. X that is refused leaves the map as it was."""
+        """Restart on X (at least one row) and observe its rows. If X is invalid, the map is not changed."""
         X = as_block(X)
         if not len(X):
             raise ValueError("X has 0 rows; fit needs at least one")
@@ -156,11 +159,11 @@ class FeatureMap(Params):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """fit(X), then transform(X)."""
+        """Do fit(X), then return transform(X)."""
         return self.fit(X, y).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """fourier0, fourier1, ...: the class and the number of the feature."""
+        """Return names such as fourier0, fourier1, ...: class and number of the feature."""
         return np.array([f"{type(self).__name__.lower()}{i}" for i in range(self.dim)], dtype=object)
 
     @property
@@ -171,11 +174,11 @@ class FeatureMap(Params):
         return self.d_
 
     def _as_parameter(self) -> Self:
-        """With what it was fitted on: a fitted map that is given to a learner is used as it stands."""
+        """Return a copy with its state: a fitted map that is given to a learner stays fitted."""
         return copy.deepcopy(self)
 
     def __sklearn_tags__(self) -> Any:
-        """Asked for by scikit-learn alone, which is therefore loaded already: the core does not depend on it."""
+        """Return scikit-learn's tags. Only scikit-learn calls this, so it is loaded already."""
         sk = sys.modules["sklearn.utils"]
         return sk.Tags(
             estimator_type=None,

@@ -63,7 +63,7 @@ class WithConstant(FeatureMap):
 
     @property
     def missed(self) -> float | None:
-        """That of the inner map: the constant is a feature of k(x, x') + 1 of which nothing is missed."""
+        """The `missed` of the inner map, because nothing of the constant is missed."""
         return self.features_.missed if self.d_ else 0.0
 
     def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:

@@ -1,4 +1,4 @@
-"""What a feature map demands of its kernel."""
+"""Checks of the kernel of a feature map."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["gaussian_of", "sampler_of"]
 
 
 def gaussian_of(kernel: Any, who: str, remedy: str) -> tuple[Gaussian, float]:
-    """(k, c) with kernel = c k and k Gaussian, or a TypeError that names the map and the way out."""
+    """Return (k, c) with kernel = c k and k Gaussian, or raise a TypeError with a remedy."""
     base: Any = kernel
     factor = 1.0
     while isinstance(base, Scaled):
@@ -23,7 +23,7 @@ def gaussian_of(kernel: Any, who: str, remedy: str) -> tuple[Gaussian, float]:
 
 
 def sampler_of(kernel: Any) -> Sampler:
-    """What draws from the kernel's spectral density; a kernel (or combination) without one is refused."""
+    """Return the sampler of the kernel's spectral density, or raise a TypeError if there is none."""
     if not isinstance(kernel, Kernel) or not hasattr(kernel, "spectral_sample"):
         raise TypeError(f"Fourier needs a shift-invariant kernel, got {kernel!r}; use Nystrom for any kernel")
     sampler: Sampler = kernel.spectral_sample

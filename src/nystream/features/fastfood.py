@@ -25,14 +25,14 @@ REMEDY = "use Fourier for a shift-invariant kernel, Nystrom for any"
 class Fastfood(FeatureMap):
     """Fourier features of the Gaussian kernel in O(dim log d) time a row and O(dim) memory.
 
-    Rows are filled up with zeros to d' = a power of two; directions come in blocks of d'::
+    Rows are padded with zeros to d', a power of two. Directions come in blocks of d'::
 
         V = S H G P H B / (sigma sqrt(d'))           z(x) = [cos V x, sin V x] / sqrt(dim / 2)
 
     H the Walsh-Hadamard matrix (entries +-1), B random signs, P a random permutation, G independent standard normal,
     S_i = (a chi_d' draw) / |G|. Each direction is distributed exactly as in `Fourier`, so E z(x)'z(x') = k(x, x');
     within a block they are dependent. Of the last block only the rows needed are used. For c times a kernel z is
-    multiplied by sqrt(c). Pays against `Fourier` where d is large.
+    multiplied by sqrt(c). It is faster than `Fourier` for large d.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Fastfood(FeatureMap):
     seed : int, Generator or None
         A Generator is copied, not advanced.
     dtype : {"float64", "float32"}
-        Of angles and features. Single precision has an error of some 1e-7 times 1 + |v'x|.
+        Type of angles and features. Single precision has an error of some 1e-7 times 1 + |v'x|.
 
     References
     ----------

@@ -41,10 +41,10 @@ class Fourier(FeatureMap):
         Number of features, even: a cosine and a sine for each direction.
     orthogonal : bool, default False
     seed : int, Generator or None
-        Of the directions. A Generator is copied, not advanced.
+        Seed of the directions. A Generator is copied, not advanced.
     dtype : {"float64", "float32"}
-        Of directions and features. Single precision takes half the memory; features then have an error of some 1e-7
-        times 1 + |omega'x|.
+        Type of directions and features. Single precision takes half the memory; features then have an error of some
+        1e-7 times 1 + |omega'x|.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Fourier(FeatureMap):
         self._bind(rows.T)
 
     def widen(self, d: int) -> None:
-        """Every direction gets new coordinates, drawn given those it has: rows with zeros there keep their features."""
+        """Draw more coordinates for every direction. Rows with zeros in the new columns keep their features."""
         extend = getattr(self.kernel, "spectral_extend", None)
         if extend is None:
             raise TypeError(f"Fourier features of {self.kernel!r} cannot take more columns; name them all at the start")
@@ -117,16 +117,16 @@ class Fourier(FeatureMap):
 
 
 def even_dim(dim: Any) -> int:
-    """dim itself, or a ValueError: an even whole number."""
+    """Return dim if it is an even whole number, else raise a ValueError."""
     if at_least("dim", dim, 2) % 2:
         raise ValueError(f"dim must be even (a cosine and a sine for each direction), got {dim!r}; use {dim + 1}")
     return int(dim)
 
 
 def _orthogonal(n: int, d: int, rng: np.random.Generator) -> Array:
-    """n rows, in blocks of d the rows of a uniformly random rotation, each as long as a standard normal vector."""
+    """Return n rows in blocks of d: rows of a random rotation, with the lengths of standard normal vectors."""
     blocks = []
     for _ in range(-(-n // d)):
         Q, R = np.linalg.qr(rng.normal(size=(d, d)))
-        blocks.append(Q * np.sign(np.diag(R)))  # LAPACK's own signs would not make Q uniform
+        blocks.append(Q * np.sign(np.diag(R)))  # with LAPACK's signs, Q would not be uniform
     return np.vstack(blocks)[:n] * np.sqrt(rng.chisquare(d, size=n))[:, None]

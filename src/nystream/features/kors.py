@@ -1,4 +1,4 @@
-"""Nystrom features whose atoms KORS chooses from the stream, by leverage scores."""
+"""Nystrom features whose atoms are sampled from the stream by leverage scores (KORS)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nystream.data.inputs import as_block
 from nystream.dictionary.kors import KORS as Dictionary
 from nystream.dictionary.nested import Nested
 from nystream.features.nested import NestedFeatures
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.runtime.params import positive
 from nystream.runtime.seeds import checked_seed, generator
 from nystream.runtime.types import Array, Change, Seed
@@ -24,7 +24,7 @@ class KORS(NestedFeatures):
         tau_t = (1 + eps) s/(1 + s),     s = phi_t' (sum over kept atoms phi phi'/p + mu I)^-1 phi_t
         R R' = K_mm over the atoms       z(x) = R^-1 (k(a_1, x), ..., k(a_m, x))
 
-    A row that the atoms explain up to mu is hardly ever kept, so `dim` follows the effective dimension of the data and
+    A row that the atoms explain up to mu is rarely kept, so `dim` follows the effective dimension of the data and
     stops growing. The coordinates are nested: when an atom enters, `observe` answers with a `Change` that appends a
     coordinate (the identity with a row of zeros below it), which a solver follows exactly; a row is transformed with
     the atoms that are there, itself included. An atom in the span of the others (a duplicate) counts for the scores
@@ -37,7 +37,7 @@ class KORS(NestedFeatures):
     Parameters
     ----------
     kernel : Kernel
-        Any kernel, also one of your own.
+        Any kernel, including your own.
     mu : float
         Ridge of the scores, > 0: the smaller, the more atoms.
     eps : float, default 0.5
@@ -45,7 +45,7 @@ class KORS(NestedFeatures):
     beta : float, default 1.0
         Oversampling; 1 to 4 is the useful range for learning, `nystream.dictionary.theory_beta` gives guarantees.
     max_atoms : int or None
-        When reached, nothing more is kept.
+        No atom is kept beyond this number.
     seed : int, Generator or None
         One uniform is drawn per row until `max_atoms` is reached.
 
@@ -79,15 +79,13 @@ class KORS(NestedFeatures):
         max_atoms: int | None = None,
         seed: Seed = None,
     ) -> None:
-        if not isinstance(kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
-        self.kernel = kernel
+        self.kernel = checked_kernel(kernel)
         self.mu = positive("mu", mu)
         self.eps = eps
         self.beta = beta
         self.max_atoms = max_atoms
         self.seed = checked_seed(seed)
-        self._dictionary()  # refuses bad values here, not at the first example
+        self._dictionary()  # checks the values here, not at the first row
 
     def _dictionary(self) -> Dictionary:
         return Dictionary(self.kernel, self.mu, eps=self.eps, beta=self.beta, max_atoms=self.max_atoms)
@@ -114,7 +112,7 @@ class KORS(NestedFeatures):
         return self.u_ < self.sampler_.scores(X).p
 
     def observe(self, x: Array) -> Change | None:
-        """Toss the coin of this row; the map moves if x is kept and outside the span of the atoms."""
+        """Draw for this row. The map changes if x is kept and outside the span of the atoms."""
         if self.settled:
             return None
         _, _, kept = self.sampler_.step(x, self.u_)
@@ -134,7 +132,7 @@ class KORS(NestedFeatures):
         return self
 
     def shrink(self) -> Self:
-        """Sample the atoms again, each given all the others: fewer of them, nearly the same span. O(m^3)."""
+        """Sample the atoms again, each given all others. Fewer atoms have nearly the same span. O(m^3)."""
         return self.merge()
 
     def merge(self, *others: Self) -> Self:

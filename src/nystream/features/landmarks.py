@@ -1,4 +1,4 @@
-"""Kernel rows of landmarks as features: Nystrom without whitening, for solvers that take the penalty along."""
+"""Kernel values at landmarks as features: Nystrom without whitening, for solvers that use `penalty`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from nystream.data.inputs import as_block
 from nystream.features.base import FeatureMap, refuse_large
-from nystream.kernels.base import Kernel
-from nystream.runtime.incremental import Task, kernel_matrix, pivoting, run_to_completion
+from nystream.kernels.base import Kernel, checked_kernel
+from nystream.runtime.incremental import Task, kernel_matrix, pivot_matrix, run_to_completion
 from nystream.runtime.params import positive
 from nystream.runtime.types import Array
 
@@ -20,20 +20,19 @@ class Landmarks(FeatureMap):
     """z(x) = (k(a_1, x), ..., k(a_m, x)): functions f = sum_j w_j k(a_j, .) in their own coordinates.
 
     They are the functions of `Nystrom` features of the same landmarks, and |f|^2 = w' K_mm w, which is `penalty`. A
-    solver that charges it (`PKRR`, `PKAWV`) gives the same model as on `Nystrom`, without the triangular solve of
-    O(m^2) for every row; one that charges |w|^2 gives another model. O(m d) a row, m d numbers of memory; O(m^3) once,
-    at the start, to choose landmarks that are independent (a Cholesky factor with pivoting).
+    solver with this penalty (`PKRR`, `PKAWV`) gives the same model as on `Nystrom`, without the triangular solve of
+    O(m^2) for every row. A solver with the penalty |w|^2 gives another model. O(m d) a row, m d numbers of memory;
+    O(m^3) once, at the start, to choose landmarks that are independent (a Cholesky factor with pivoting).
 
     Parameters
     ----------
     kernel : Kernel
         Any kernel.
     landmarks : array (m, d)
-        The points to choose from.
+        The candidate points.
     tol : float, default 1e-10
         Points within this squared distance, times the largest k(a, a), of the span of those chosen before are left
-        out: they add nothing to the functions and would leave K_mm singular in rounding. `dim` may thus be far below m
-        where there are few columns, or repeated rows.
+        out: they would make K_mm singular. `dim` may thus be far below m if there are few columns or repeated rows.
 
     Examples
     --------
@@ -48,7 +47,7 @@ class Landmarks(FeatureMap):
     True
     """
 
-    bounded: ClassVar[bool] = False  # a polynomial kernel is not, nor may one of your own be
+    bounded: ClassVar[bool] = False  # polynomial kernels are not bounded, and your own kernel may not be
 
     points_: Array
 
@@ -56,24 +55,23 @@ class Landmarks(FeatureMap):
         self.kernel = kernel
         self.landmarks = landmarks
         self.tol = positive("tol", tol, below=1.0)
-        if not isinstance(kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
+        checked_kernel(kernel)
         as_block(landmarks, name="landmarks")
 
     def start(self, d: int) -> None:
         run_to_completion(self.starting(d))
 
     def starting(self, d: int) -> Task[None]:
-        """`start`, a piece at a time."""
+        """Do `start` in pieces."""
         points = as_block(self.landmarks, name="landmarks")
         if points.shape[1] != d:
             raise ValueError(f"landmarks have {points.shape[1]} columns, but the rows have {d}")
         if self.kernel.compiled is not None:
             K = yield from kernel_matrix(self.kernel.compiled, points, points)
         else:
-            K = np.array(self.kernel(points, points), dtype=np.float64, order="C")  # a copy, which is used up
+            K = np.array(self.kernel(points, points), dtype=np.float64, order="C")  # a copy, which is overwritten
         largest = float(K.diagonal().max())
-        order = yield from pivoting(K, self.tol * largest)
+        order = yield from pivot_matrix(K, self.tol * largest)
         if not largest > 0.0 or not len(order):
             raise ValueError("no landmark can be used: k(a, a) is 0 for all of them")
         self.points_ = points[order]  # in the order of the factor, where every pivot is above the tolerance
@@ -90,7 +88,7 @@ class Landmarks(FeatureMap):
         return np.asarray(self.kernel(self.points_, self.points_), dtype=np.float64)
 
     def check(self, X: Array) -> None:
-        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs, or mend the kernel")
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs, or correct the kernel")
 
     def _map(self, X: Array, out: Array) -> None:
         out[:] = self.kernel(X, self.points_)
@@ -99,6 +97,6 @@ class Landmarks(FeatureMap):
         return np.ascontiguousarray(self.kernel.row(self.points_, x), dtype=np.float64)
 
     def widen(self, d: int) -> None:
-        """The new columns are 0 in every landmark; kernels of differences or products agree."""
+        """Add columns that are 0 in every landmark. Kernels of differences or products do not change."""
         self.points_ = np.hstack([self.points_, np.zeros((len(self.points_), d - self.d_))])
         self.d_ = d

@@ -1,4 +1,4 @@
-"""A linear map learnt from labels, after which all directions of the inputs matter alike."""
+"""A linear map of the inputs that is learnt from labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nystream.data.inputs import as_examples
 from nystream.features.base import FeatureMap
 from nystream.kernels.gaussian import Gaussian
 from nystream.runtime.deferred import lapack
-from nystream.runtime.incremental import CALL, Task, factoring, kernel_matrix, median, run_to_completion
+from nystream.runtime.incremental import CALL, Task, factor_matrix, kernel_matrix, median_cost, run_to_completion
 from nystream.runtime.params import at_least, positive
 from nystream.runtime.seeds import checked_seed, generator
 from nystream.runtime.types import Array, Seed
@@ -20,14 +20,14 @@ from nystream.scaling.distance import median_distance
 __all__ = ["FULL", "LearnedMetric"]
 
 FULL = 300
-"""Columns up to which M is a full matrix where nothing else is said."""
+"""Default number of columns up to which M is a full matrix."""
 EIGEN = 60.0
-"""Operations of an eigenproblem over the number of its columns cubed."""
+"""Operations of an eigenproblem, divided by the cube of its columns."""
 _LINEAR = KernelRows("linear")
 
 
 class LearnedMetric(FeatureMap):
-    """x -> T x, so that Euclidean distance after T tells apart what the labels tell apart: average gradient products.
+    """A linear map x -> T x learnt from labels by average gradient outer products.
 
     One round: fit kernel ridge regression f (Gaussian, width the median distance) to rows x_1..x_n and labels Y, then::
 
@@ -55,13 +55,13 @@ class LearnedMetric(FeatureMap):
     rows : int, default 1000
         Rows used; if there are more, that many are drawn.
     reg : float, default 0.01
-        What every direction keeps, > 0; the average direction has 1.
+        Weight that every direction keeps, > 0, where the average direction has 1.
     gradients : int or None
-        Take gradients at this many of the rows only; None: at all.
+        Number of rows at which gradients are taken; None: all.
     full : int, default 300
         Columns up to which T is a full matrix; above, it is diagonal.
     seed : int, Generator or None, default 0
-        Of the rows drawn.
+        Seed of the drawn rows.
 
     References
     ----------
@@ -102,7 +102,7 @@ class LearnedMetric(FeatureMap):
         self.seed = checked_seed(seed)
 
     def start(self, d: int) -> None:
-        """Nothing learnt: all directions alike."""
+        """Start with equal weights for all directions."""
         self.d_ = d
         one = np.sqrt(1.0 + self.reg)
         self.map_ = one * np.eye(d) if d <= self.full else np.full(d, one)
@@ -112,7 +112,7 @@ class LearnedMetric(FeatureMap):
         return run_to_completion(self.fitting(X, y, weights))
 
     def fitting(self, X: Any, y: Any = None, weights: Any = None) -> Task[Self]:
-        """`fit`, a piece at a time."""
+        """Do `fit` in pieces."""
         X, Y, w = as_examples(X, y, weights)
         self.start(X.shape[1])
         if len(X) > self.rows:
@@ -136,25 +136,25 @@ class LearnedMetric(FeatureMap):
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Refused: the metric of some rows and that of others do not add up."""
+        """Raise an error: metrics of different rows cannot be added."""
         raise TypeError("LearnedMetric is fitted on one block of rows at a time; call fit(X, y) on the latest rows")
 
     @staticmethod
     def nbytes_for(d: int, full: int = FULL) -> float:
-        """Bytes of a metric of d columns; a diagonal one counts as nothing."""
+        """Return the bytes of a metric of d columns; 0 for a diagonal one."""
         return 8.0 * d * d if d <= full else 0.0
 
     @staticmethod
     def fit_nbytes(rows: int, gradients: int, d: int, outputs: int, full: int = FULL) -> float:
-        """Bytes that `fit` takes for a moment: the kernel matrix, of which the factor takes the place, and its rows at
-        which gradients are taken; inputs, gradients, the eigenproblem.
+        """Return the temporary bytes of `fit`: the kernel matrix (overwritten by its factor), its rows for the
+        gradients, inputs, gradients, and the eigenproblem.
         """
         square = d * d if d <= full else 0
         return 8.0 * (rows * (rows + gradients) + 5 * rows * d + rows * outputs + 9 * square)
 
     @property
     def dim(self) -> int:
-        """As many as columns."""
+        """The number of columns."""
         return self.d_
 
     @property
@@ -164,11 +164,11 @@ class LearnedMetric(FeatureMap):
 
     @property
     def parts(self) -> Array:
-        """(d,) what squared distances gain from the differences of each column alone: the diagonal of T'T."""
+        """(d,) weights of single columns in squared distances: the diagonal of T'T."""
         return self.map_**2 if self.map_.ndim == 1 else np.asarray((self.map_**2).sum(axis=0))
 
     def widen(self, d: int) -> None:
-        """New columns get what an average direction has; they were 0 in every row so far."""
+        """Add columns, 0 in every row so far, with the weight of an average direction."""
         new, old, one = d - self.d_, self.map_, np.sqrt(1.0 + self.reg)
         if old.ndim == 1:
             self.map_ = np.r_[old, np.full(new, one)]
@@ -186,15 +186,15 @@ class LearnedMetric(FeatureMap):
         out[:] = _applied(X, self.map_)
 
     def _products(self, X: Array, Y: Array, w: Array | None) -> Task[Array]:
-        """M of one round, (d, d) or (d,), not yet scaled."""
+        """Return M of one round, (d, d) or (d,), before scaling."""
         kernel = Gaussian(median_distance(X)).compiled
-        yield median(*X.shape)
+        yield median_cost(*X.shape)
         K = yield from kernel_matrix(kernel, X, X)
         g = len(X) if self.gradients is None else min(self.gradients, len(X))
         at = slice(None) if g == len(X) else np.linspace(0, len(X) - 1, g).round().astype(np.intp)
         near = K[at].copy()
         K.flat[:: len(X) + 1] += self.lam if w is None else self.lam / w
-        if (yield from factoring(K)):
+        if (yield from factor_matrix(K)):
             raise ValueError(f"the kernel matrix lost lam={self.lam!r} in rounding; use a larger lam")
         A = lapack.dpotrs(K.T, Y, lower=0)[0]  # a lower triangle in rows is an upper one in columns, as LAPACK has it
         yield CALL + 2.0 * len(K) ** 2 * Y.shape[1]
@@ -224,5 +224,5 @@ class LearnedMetric(FeatureMap):
 
 
 def _applied(X: Array, T: Array) -> Array:
-    """T x for every row. Not by dgemm: a row has the same bits in any block, so that near ties stay what they are."""
+    """Return T x for every row, without dgemm, so that a row has the same bits in any block."""
     return _LINEAR.block(X, T) if T.ndim == 2 else X * T

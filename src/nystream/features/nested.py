@@ -16,12 +16,12 @@ __all__ = ["NestedFeatures"]
 
 
 class NestedFeatures(FeatureMap):
-    """z(x) = R^-1 (k(a_1, x), ..., k(a_m, x)) with R R' = K_mm, for points a_1..a_m that a subclass collects.
+    """Features z(x) = R^-1 (k(a_1, x), ..., k(a_m, x)) with R R' = K_mm, for points a_1..a_m of a subclass.
 
-    A new point appends one coordinate, which is 0 in every row so far. The map counts in `missed` how much of
-    k(x, x) lies outside the span, summed over the rows learnt from.
+    A new point appends one coordinate, which is 0 in every row so far. `missed` is the part of k(x, x) outside the
+    span, summed over the learnt rows.
 
-    Subclasses write `start`, which sets `nested_`, `missed_` and `d_`; `settled`; `observe`; and `_wants`.
+    Subclasses define `start`, which sets `nested_`, `missed_` and `d_`; `settled`; `observe`; and `_wants`.
     """
 
     kernel: Kernel
@@ -29,7 +29,7 @@ class NestedFeatures(FeatureMap):
     missed_: float = 0.0
 
     def _wants(self, X: Array) -> Any:
-        """Whether `observe` would try to store each row of X (n, d): a mask (n,), or one answer for all."""
+        """Return whether `observe` would try to store each row of X (n, d): a mask (n,), or one bool for all."""
         raise NotImplementedError
 
     @property
@@ -50,7 +50,7 @@ class NestedFeatures(FeatureMap):
         return self.nested_.row(x)
 
     def residual(self, X: Any) -> Array:
-        """k(x, x) - |z(x)|^2 of every row: what the features miss of it, (n,)."""
+        """Return k(x, x) - |z(x)|^2 of every row (n,), its part outside the features."""
         self._check_started()
         return self.nested_.residual(as_block(X, self.d_))
 
@@ -61,7 +61,7 @@ class NestedFeatures(FeatureMap):
         return np.where(self._wants(X) & (outside > TOLERANCE * self.kernel.diag(X)), outside, 0.0)
 
     def _append(self, x: Array) -> Change | None:
-        """Store x and append its coordinate; None, and no change, where x is in the span already."""
+        """Store x and append its coordinate. Return None, without a change, if x is in the span."""
         return Change(np.eye(self.dim, self.dim - 1)) if self.nested_.append(x) else None
 
     @property

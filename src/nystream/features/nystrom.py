@@ -10,7 +10,7 @@ from nystream.data.inputs import as_block
 from nystream.dictionary.nested import Nested
 from nystream.features.base import refuse_large
 from nystream.features.nested import NestedFeatures
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.runtime.params import at_least
 from nystream.runtime.types import Array, Change
 
@@ -30,12 +30,12 @@ class Nystrom(NestedFeatures):
     Parameters
     ----------
     kernel : Kernel
-        Any kernel, also one of your own.
+        Any kernel, including your own.
     landmarks : array (m, d) or int
-        The points themselves; or how many to take from the stream: the first rows that are independent of those
-        before them. While it collects, the map moves: `observe` answers each new landmark with a `Change` that appends
-        a coordinate (the identity with a row of zeros below it), which a solver follows exactly, and a row is
-        transformed with the landmarks that are there, itself included. With `fit` the first rows of X are taken.
+        The points; or the number of landmarks to take from the stream: the first rows that are independent of earlier
+        ones. While landmarks are collected, `observe` returns for each new one a `Change` that appends a coordinate
+        (the identity with a row of zeros below it), which a solver follows exactly. A row is transformed with the
+        landmarks so far, including itself. `fit` takes the first rows of X.
 
     Examples
     --------
@@ -55,19 +55,18 @@ class Nystrom(NestedFeatures):
     eigen-decomposition of K_mm; the features here are those up to a rotation.)
     """
 
-    bounded: ClassVar[bool] = False  # a polynomial kernel is not, nor may one of your own be
+    bounded: ClassVar[bool] = False  # polynomial kernels are not bounded, and your own kernel may not be
 
     def __init__(self, kernel: Kernel, landmarks: Any) -> None:
         self.kernel = kernel
         self.landmarks = landmarks
-        if not isinstance(kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
+        checked_kernel(kernel)
         if self._fixed is None:
             at_least("landmarks", landmarks, 1)
 
     @property
     def _fixed(self) -> Array | None:
-        """The landmarks that were given, or None where they are taken from the stream."""
+        """The given landmarks, or None if they are taken from the stream."""
         return as_block(self.landmarks, name="landmarks") if np.ndim(self.landmarks) else None
 
     def start(self, d: int) -> None:
@@ -92,7 +91,7 @@ class Nystrom(NestedFeatures):
         return self.nested_.nbytes if self.d_ else 0
 
     def check(self, X: Array) -> None:
-        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs, or mend the kernel")
+        refuse_large(self.kernel.diag(X), "k(x, x)", "scale the inputs, or correct the kernel")
 
     def _wants(self, X: Array) -> Any:
         return True

@@ -1,4 +1,4 @@
-"""Column scales learnt from labels, for the Laplacian kernel: what the rows before tell of the rows after."""
+"""Column scales for the Laplacian kernel, learnt by predicting later rows from earlier rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nystream._core.kernels import KernelRows
 from nystream.data.inputs import as_examples
 from nystream.features.base import FeatureMap
 from nystream.runtime.deferred import lapack
-from nystream.runtime.incremental import CALL, Task, factoring, kernel_matrix, median, run_to_completion
+from nystream.runtime.incremental import CALL, Task, factor_matrix, kernel_matrix, median_cost, run_to_completion
 from nystream.runtime.params import at_least, positive
 from nystream.runtime.seeds import checked_seed, generator
 from nystream.runtime.types import Array, Seed
@@ -21,45 +21,45 @@ from nystream.scaling.distance import median_distance
 __all__ = ["LearnedScales"]
 
 NARROWER = 1.4
-"""The first width is the median distance divided by this."""
+"""The initial width is the median distance divided by this."""
 CUTS, REACH = (0.4, 0.9), 0.25
-"""Splits fall between these parts of the rows; held-out rows lie within a quarter of all rows after them."""
+"""Range of splits, as shares of the rows; and the share of all rows after a split that may be held out."""
 LEAST = 20
-"""With fewer rows nothing is learnt."""
+"""Fewest rows from which scales are learnt."""
 MOMENTUM, MEMORY, STEADY = 0.8, 0.9, 1e-3
-"""Of the steps: running means of the gradient and of its square, and what is added to the root of the latter."""
+"""Constants of Adam: decay of the mean gradient, decay of the mean square, and the constant added to its root."""
 FAR = 5.0
-"""A scale leaves its beginning by a factor of exp(5) at most."""
+"""Largest change of the logarithm of a scale."""
 PARTS = (0.0, 0.5, 1.0)
-"""Powers of what was learnt, of which rows held out choose one."""
+"""Powers of the learnt change; held-out rows choose one."""
 TINY = 1e-12
-"""In place of a loss that is 0."""
+"""Smallest loss, to avoid division by 0."""
 TRIALS, LARGER = 3, 2
-"""Splits that choose it, and how many times as many rows they have."""
+"""Number of splits that choose the power, and the factor of their number of rows."""
 DIFFERENCE = 12.0
 """Operations for an absolute difference."""
 _LAPLACIAN = KernelRows("laplacian", -1.0)
 
 
 class LearnedScales(FeatureMap):
-    """x -> v x, column by column, so that exp(-|v x - v x'|_1) tells apart what the labels tell apart.
+    """Column scales x -> v x for the kernel exp(-|v x - v x'|_1), learnt from labels.
 
     Kernel ridge regression is fitted to rows before a cut in the stream and predicts rows after it; the gradient of
-    its squared loss there with respect to log v is exact, the change of the coefficients included::
+    its squared loss there with respect to log v is exact and includes the change of the coefficients::
 
         f = K_tf a,  a = (K_ff + lam I)^-1 y_f,  r = f - y_t
         dE = 2 r' (dK_tf a - K_tf (K_ff + lam I)^-1 dK_ff a),    dk(x, x') / dlog v_j = -v_j |x_j - x'_j| k(x, x')
 
     Each of `steps` steps draws another cut and other rows, and moves log v against running means of the gradient
     (Adam, on a scale that falls to 0 over the last half of the steps). Columns that do not help are scaled towards 0.
-    At last, rows held out choose among v, its beginning (1 over the median distance) and the geometric mean of both.
-    Rows held out come after those fitted: in a time series, neighbours would tell each other's labels.
+    At the end, held-out rows choose among v, the initial v (1 over the median distance) and their geometric mean.
+    Held-out rows come after the fitted ones, because neighbours in a time series have similar labels.
 
     O(steps (rows^3 / 3 + rows (rows + held) d)) time, once.
 
     Columns must have a common scale (`StandardScale`); several outputs count by their variances, class labels go in as
     columns of -1/+1. Weights count relative to their mean, as in `LearnedMetric`. With fewer than 20 rows, and before a
-    fit, all columns are alike.
+    fit, all scales are equal.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class LearnedScales(FeatureMap):
     rate : float, default 0.3
         Size of the first steps, in log v.
     seed : int, Generator or None, default 0
-        Of cuts and rows.
+        Seed of cuts and rows.
 
     References
     ----------
@@ -92,7 +92,7 @@ class LearnedScales(FeatureMap):
     scales_: Array
     """v, (d,)."""
     loss_: float
-    """Mean squared loss of what was chosen, on rows held out; nan where nothing was learnt."""
+    """Mean squared loss of the chosen scales on held-out rows; nan if nothing was learnt."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class LearnedScales(FeatureMap):
         self.seed = checked_seed(seed)
 
     def start(self, d: int) -> None:
-        """Nothing learnt: all columns alike."""
+        """Start with equal scales for all columns."""
         self.d_ = d
         self.scales_, self.loss_ = np.ones(d), float("nan")
 
@@ -121,13 +121,13 @@ class LearnedScales(FeatureMap):
         return run_to_completion(self.fitting(X, y, weights))
 
     def fitting(self, X: Any, y: Any = None, weights: Any = None) -> Task[Self]:
-        """`fit`, a piece at a time."""
+        """Do `fit` in pieces."""
         X, Y, w = as_examples(X, y, weights)
         w = None if w is None else w / w.mean()
         self.start(X.shape[1])
         first = np.full(self.d_, -np.log(median_distance(X, absolute=True) / NARROWER))
         self.scales_ = np.exp(first)
-        yield median(*X.shape)
+        yield median_cost(*X.shape)
         Y = Y - np.average(Y, axis=0, weights=w) if len(Y) else Y
         if len(X) < LEAST or not Y.any():
             return self
@@ -144,7 +144,7 @@ class LearnedScales(FeatureMap):
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Refused: the scales of some rows and those of others do not add up."""
+        """Raise an error: scales of different rows cannot be added."""
         raise TypeError("LearnedScales is fitted on one block of rows at a time; call fit(X, y) on the latest rows")
 
     def _descend(self, rows: _Rows, first: Array, rng: np.random.Generator) -> Task[Array]:
@@ -162,22 +162,22 @@ class LearnedScales(FeatureMap):
 
     @property
     def dim(self) -> int:
-        """As many as columns."""
+        """The number of columns."""
         return self.d_
 
     @property
     def parts(self) -> Array:
-        """(d,) what distances gain from the differences of each column: v."""
+        """(d,) weights of single columns in distances: v."""
         return self.scales_
 
     def widen(self, d: int) -> None:
-        """New columns get the mean of the others; they were 0 in every row so far."""
+        """Add columns, 0 in every row so far, with the mean scale of the others."""
         self.scales_ = np.r_[self.scales_, np.full(d - self.d_, self.scales_.mean() if self.d_ else 1.0)]
         self.d_ = d
 
     @property
     def linear(self) -> Array:
-        """The diagonal (d,) of what rows are multiplied by."""
+        """The diagonal (d,) of the map."""
         return self.scales_
 
     def _map(self, X: Array, out: Array) -> None:
@@ -185,7 +185,7 @@ class LearnedScales(FeatureMap):
 
     @staticmethod
     def fit_nbytes(rows: int, held: int, d: int, outputs: int) -> float:
-        """Bytes that `fit` takes for a moment: kernel matrices of the largest split, twice."""
+        """Return the temporary bytes of `fit`: two kernel matrices of the largest split."""
         n, t = LARGER * rows, LARGER * held
         return 8.0 * (2 * n * n + n * t + 2 * (n + t) * (d + outputs))
 
@@ -197,7 +197,7 @@ class _Rows(NamedTuple):
 
 
 def _split(n: int, rows: int, held: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Rows before a cut, and rows soon after it."""
+    """Draw rows before a cut and rows soon after it."""
     cut = max(1, int(n * rng.uniform(*CUTS)))
     last = min(n, cut + max(2, int(REACH * n)))
     before = rng.choice(cut, min(rows, cut), replace=False)
@@ -207,7 +207,7 @@ def _split(n: int, rows: int, held: int, rng: np.random.Generator) -> tuple[NDAr
 def _held_out(
     rows: _Rows, v: Array, lam: float, fitted: NDArray[Any], held: NDArray[Any], *, moves: bool = True
 ) -> Task[tuple[float, Array]]:
-    """Mean squared loss on rows held out of a fit with scales exp(v), and, if v `moves`, its gradient."""
+    """Return the mean squared loss on held-out rows with scales exp(v), and its gradient if `moves`."""
     U, H = rows.X[fitted] * np.exp(v), rows.X[held] * np.exp(v)
     Y = rows.Y[fitted]
     mean = Y.mean(axis=0)
@@ -215,7 +215,7 @@ def _held_out(
     K = yield from kernel_matrix(_LAPLACIAN, U, U)
     A = K.copy() if moves else K
     A.flat[:: n + 1] += lam if rows.w is None else lam / rows.w[fitted]
-    yield from factoring(A)
+    yield from factor_matrix(A)
     factor = A.T  # a lower triangle in rows is an upper one in columns, as LAPACK has it
     a = lapack.dpotrs(factor, Y - mean, lower=0)[0]
     across = yield from kernel_matrix(_LAPLACIAN, H, U)

@@ -20,17 +20,17 @@ from nystream.runtime.types import Array
 __all__ = ["Taylor"]
 
 AUTO_FEATURES = 3_000
-"""Most features that degree="auto" takes unless told otherwise."""
+"""Default limit of features for degree="auto"."""
 MOST_FEATURES = 20_000
-"""Most features of a given degree unless told otherwise: a second-order learner then holds 3.2 GB."""
+"""Default limit of features for a given degree. A second-order learner then uses 3.2 GB."""
 WIDE, WIDE_DEGREE = 20, 3
-"""Beyond so many columns, the largest degree unless told otherwise."""
+"""Number of columns beyond which this degree is the default limit."""
 DEEP = 37.0
-"""exp(-u^2 / 2) underflows soon after this: farther points have no features."""
+"""exp(-u^2 / 2) underflows for slightly larger u, and points have no features."""
 
 
 class Taylor(FeatureMap):
-    """The Gaussian kernel's power series around a centre, cut after a degree M: a map without randomness.
+    """The Gaussian kernel's power series around a centre, cut after degree M: a deterministic map.
 
     With u = (x - centre) / sigma, one feature for every exponent vector k of total degree at most M::
 
@@ -38,7 +38,7 @@ class Taylor(FeatureMap):
         z(x)'z(x') = exp(-(|u|^2 + |u'|^2) / 2) sum_{j <= M} (u'u')^j / j!
 
     ordered by degree, then with larger leading exponents first: C(d + M, M) features, each one product of an earlier
-    one. What the map misses is known exactly: k(x, x) - |z(x)|^2 = Prob(Poisson(|u|^2) > M), see `tail`. Around a
+    one. The error is known exactly: k(x, x) - |z(x)|^2 = Prob(Poisson(|u|^2) > M), see `tail`. Around a
     centre far from the data M explodes: give a `centre`, or centre the data. Points beyond sigma sqrt(M) get z near 0
     and predictions near 0; the running sum `tail_` over all rows learnt from shows it. It bounds
     mu = |(I - P) C_n (I - P)|, the part of the data's covariance C_n outside the features.
@@ -136,7 +136,7 @@ class Taylor(FeatureMap):
             )
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Count what is missed of more rows; the first call fixes the columns and, where "auto" lacks one, a radius."""
+        """Add rows to `missed`. The first call sets the columns and, for "auto" without one, the radius."""
         X = as_block(X, self.d_ or None)
         if not self.d_ and self.degree == "auto" and self.radius is None:
             if not len(X):
@@ -167,7 +167,7 @@ class Taylor(FeatureMap):
 
     @property
     def missed(self) -> float | None:
-        """`tail_`: the monomials are an orthonormal basis of the kernel's space, so the features are a projection."""
+        """`tail_`. The monomials are an orthonormal basis of the kernel's space, so the features are a projection."""
         return self.tail_ if self.d_ else 0.0
 
     def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:
@@ -187,7 +187,7 @@ class Taylor(FeatureMap):
         self.tail_ += other.tail_
 
     def tail(self, X: Any) -> Array:
-        """k(x, x) - |z(x)|^2 for every row, (n,): what the map misses there, between 0 and k(x, x)."""
+        """Return k(x, x) - |z(x)|^2 for every row (n,), between 0 and k(x, x)."""
         self._check_started()
         kernel, factor = self._gaussian
         U = (as_block(X, self.d_) - self.centre_) / kernel.sigma
@@ -195,7 +195,7 @@ class Taylor(FeatureMap):
         return missed
 
     def error_bound(self, radius: float) -> float:
-        """Bound on |k(x, x') - z(x)'z(x')| within `radius` of the centre: (radius / sigma)^(2M+2) / (M+1)!."""
+        """Return (radius / sigma)^(2M+2) / (M+1)!, a bound of |k(x, x') - z(x)'z(x')| within `radius`."""
         degree = self.degree_ if self.d_ else self.degree
         if degree == "auto":
             raise ValueError("the degree is not chosen yet; call fit or start(d) first, or give a degree")
@@ -224,7 +224,7 @@ class Taylor(FeatureMap):
             self._bind()
 
     def _chosen(self, d: int, radius: float) -> int:
-        """Smallest M with n tail(R) <= lam / n, or the largest that max_features allows, with a warning."""
+        """Return the smallest M with n tail(R) <= lam / n, or the largest allowed M with a warning."""
         kernel, factor = self._gaussian
         limit = AUTO_FEATURES if self.max_features is None else self.max_features
         if radius > DEEP * kernel.sigma:

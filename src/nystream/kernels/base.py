@@ -18,10 +18,10 @@ Sampler: TypeAlias = Callable[[int, int, np.random.Generator], Array]
 
 
 class Kernel(Params):
-    """A positive definite function. A kernel of your own needs one method, `__call__(X, Y)`.
+    """A positive definite function. Your own kernel needs one method, `__call__(X, Y)`.
 
-    Kernels compare equal when their classes and parameters do; `repr` is the expression that builds them. Those that
-    depend on x - y alone also have `spectral_sample(n, d, rng)`, which random Fourier features ask for.
+    Kernels compare equal when their classes and parameters do; `repr` is the expression that builds them. Kernels
+    that depend on x - y only also have `spectral_sample(n, d, rng)`, which random Fourier features use.
 
     Examples
     --------
@@ -41,20 +41,20 @@ class Kernel(Params):
     __array_ufunc__ = None  # np.float64(2.0) * kernel is a kernel, not an array of objects
 
     def __call__(self, X: Array, Y: Array) -> Array:
-        """(n, m) block of values between the rows of X (n, d) and of Y (m, d)."""
+        """Return the (n, m) values between the rows of X (n, d) and of Y (m, d)."""
         raise TypeError(f"{type(self).__name__} must define __call__(X, Y)")
 
     def diag(self, X: Array) -> Array:
-        """k(x, x) for every row, (n,). Override where it is cheaper than one call per row."""
+        """Return k(x, x) for every row, (n,). Override it if there is a faster way than one call per row."""
         return np.array([float(self(x[None], x[None])[0, 0]) for x in X])
 
     def row(self, X: Array, x: Array) -> Array:
-        """k(x_i, x) for every stored row x_i of X, (m,)."""
+        """Return k(x_i, x) for every stored row x_i of X, (m,)."""
         return self(X, x[None])[:, 0]
 
     @property
     def compiled(self) -> KernelRows | None:
-        """The kernel as compiled loops call it, or None where only Python can evaluate it."""
+        """The compiled form of the kernel, or None if only Python can evaluate it."""
         return None
 
     @property
@@ -89,8 +89,8 @@ class Pair(Kernel):
     """Two kernels under one operation."""
 
     def __init__(self, a: Kernel, b: Kernel) -> None:
-        self.a = checked_kernel("a", a)
-        self.b = checked_kernel("b", b)
+        self.a = checked_kernel(a, "a")
+        self.b = checked_kernel(b, "b")
 
 
 class Sum(Pair):
@@ -107,7 +107,7 @@ class Sum(Pair):
 
     @property
     def spectral_sample(self) -> Sampler:
-        """Each frequency comes from one part, chosen in proportion to its amplitude. Both parts must have one."""
+        """Return a sampler that draws each frequency from one part, chosen in proportion to its amplitude."""
         a, b = _sampler(self.a), _sampler(self.b)
 
         def sample(n: int, d: int, rng: np.random.Generator) -> Array:
@@ -135,7 +135,7 @@ class Product(Pair):
 
     @property
     def spectral_sample(self) -> Sampler:
-        """The Fourier transform of a product is a convolution: frequencies add. Both parts must have one."""
+        """Return a sampler that adds frequencies of both parts: the transform of a product is a convolution."""
         a, b = _sampler(self.a), _sampler(self.b)
         return lambda n, d, rng: a(n, d, rng) + b(n, d, rng)
 
@@ -147,7 +147,7 @@ class Scaled(Kernel):
     """k(x, y) = factor kernel(x, y), factor > 0."""
 
     def __init__(self, kernel: Kernel, factor: float) -> None:
-        self.kernel = checked_kernel("kernel", kernel)
+        self.kernel = checked_kernel(kernel)
         self.factor = positive("factor of a kernel", factor)
 
     def __call__(self, X: Array, Y: Array) -> Array:
@@ -161,12 +161,12 @@ class Scaled(Kernel):
 
     @property
     def spectral_sample(self) -> Sampler:
-        """That of the kernel, if it has one; the amplitude is `diag`."""
+        """The sampler of the kernel, if it has one. The amplitude is `diag`."""
         return _sampler(self.kernel)
 
     @property
     def spectral_extend(self) -> Any:
-        """That of the kernel, if it has one."""
+        """The extension of the kernel, if it has one."""
         return _extension(self.kernel)
 
     def __repr__(self) -> str:
@@ -183,7 +183,7 @@ class Normalized(Kernel):
     """
 
     def __init__(self, kernel: Kernel) -> None:
-        self.kernel = checked_kernel("kernel", kernel)
+        self.kernel = checked_kernel(kernel)
 
     def __call__(self, X: Array, Y: Array) -> Array:
         return _divided(self.kernel(X, Y), self.kernel.diag(X)[:, None], self.kernel.diag(Y))
@@ -196,12 +196,12 @@ class Normalized(Kernel):
 
     @property
     def spectral_sample(self) -> Sampler:
-        """That of the kernel, if it has one: only the amplitude changes."""
+        """The sampler of the kernel, if it has one. Only the amplitude changes."""
         return _sampler(self.kernel)
 
 
-def checked_kernel(name: str, value: Any) -> Kernel:
-    """The value itself, or a ValueError that names it."""
+def checked_kernel(value: Any, name: str = "kernel") -> Kernel:
+    """Return the value if it is a kernel, else raise a ValueError."""
     if not isinstance(value, Kernel):
         raise ValueError(f"{name} must be a kernel such as Gaussian(1.0), got {value!r}")
     return value
@@ -213,12 +213,12 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _sampler(kernel: Any) -> Sampler:
-    """An AttributeError here is how `hasattr` learns that a combination is not shift-invariant."""
+    """Return the sampler of a part. The AttributeError tells `hasattr` that a combination is not shift-invariant."""
     return kernel.spectral_sample
 
 
 def _extension(kernel: Any) -> Any:
-    """An AttributeError here says that the frequencies cannot get further coordinates."""
+    """Return the extension of a part. The AttributeError says that the frequencies cannot get more coordinates."""
     return kernel.spectral_extend
 
 
@@ -227,7 +227,7 @@ def _wrapped(kernel: Kernel, *kinds: type[Kernel]) -> str:
 
 
 def _divided(K: Array, a: Array, b: Array) -> Array:
-    """K / sqrt(a b), 0 where a or b is 0. Exponents are halved apart: a b may overflow, and a = b gives exactly a."""
+    """Return K / sqrt(a b), 0 where a or b is 0, without the overflow of a b; a = b gives exactly a."""
     (fraction_a, power_a), (fraction_b, power_b) = np.frexp(a), np.frexp(b)
     power = power_a + power_b
     scale = np.ldexp(np.sqrt(np.ldexp(fraction_a * fraction_b, power & 1)), power >> 1)

@@ -1,4 +1,4 @@
-"""Kernels whose blocks and rows are computed by the compiled core."""
+"""Base of kernels whose values are computed by the compiled core."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["CompiledKernel", "rate"]
 
 
 class CompiledKernel(Kernel):
-    """Subclasses set `_rows` in their constructor.
+    """A kernel whose values the compiled core computes. Subclasses set `_rows` in their constructor.
 
-    Any C- or F-ordered float or integer arrays are taken. The value of a pair does not depend on the rows that are
-    computed with it: `k(X, Y)`, `k(Y, X).T` and `k.row` agree bit for bit.
+    Arrays may be C- or F-ordered, of floats or integers. The value of a pair does not depend on the other rows of the
+    call: `k(X, Y)`, `k(Y, X).T` and `k.row` agree bit for bit.
     """
 
     _rows: KernelRows
@@ -36,5 +36,5 @@ class CompiledKernel(Kernel):
 
 
 def rate(value: float) -> float:
-    """The nearest finite number above 0: a rate of 0 or infinity times a distance of infinity or 0 would be NaN."""
+    """Return the nearest finite number above 0: 0 times an infinite distance would be NaN."""
     return sys.float_info.max if math.isinf(value) else max(value, sys.float_info.min)

@@ -36,9 +36,9 @@ class Gaussian(CompiledKernel):
         return np.ones(len(X))
 
     def spectral_sample(self, n: int, d: int, rng: np.random.Generator) -> Array:
-        """n frequencies from N(0, I / sigma^2), (n, d)."""
+        """Draw n frequencies from N(0, I / sigma^2), (n, d)."""
         return rng.standard_normal((n, d)) / self.sigma
 
     def spectral_extend(self, W: Array, new: int, rng: np.random.Generator) -> Array:
-        """(n, new) further coordinates of the frequencies W (n, d): independent of those there are."""
+        """Return (n, new) more coordinates for the frequencies W (n, d), independent of the existing ones."""
         return self.spectral_sample(len(W), new, rng)

@@ -17,9 +17,9 @@ __all__ = ["Laplacian"]
 class Laplacian(CompiledKernel):
     """k(x, y) = exp(-|v (x - y)|_1 / sigma), with the sum of absolute differences |.|_1 and column scales v.
 
-    A product over columns, as scikit-learn's `laplacian_kernel(gamma=1/sigma)`. The one with the Euclidean distance is
-    `Matern(nu=0.5, sigma=sigma)`. Its functions may bend sharply, and a column of scale 0 does not count: with scales
-    that were learnt (`nystream.features.LearnedScales`) it does what trees are used for.
+    A product over columns, the same as scikit-learn's `laplacian_kernel(gamma=1/sigma)`. The kernel with the Euclidean
+    distance is `Matern(nu=0.5, sigma=sigma)`. Functions of this kernel may bend sharply, and a column of scale 0 is
+    ignored. With learnt scales (`nystream.features.LearnedScales`) it suits tables for which trees are common.
 
     Parameters
     ----------
@@ -55,16 +55,16 @@ class Laplacian(CompiledKernel):
 
     @property
     def compiled(self) -> KernelRows | None:  # type: ignore[override]
-        """None with scales: compiled loops know rows as they are."""
+        """None with scales, because compiled loops do not scale rows."""
         return self._rows if self._scales is None else None
 
     def spectral_sample(self, n: int, d: int, rng: np.random.Generator) -> Array:
-        """n frequencies with independent Cauchy coordinates of scale v / sigma, (n, d)."""
+        """Draw n frequencies with independent Cauchy coordinates of scale v / sigma, (n, d)."""
         W = rng.standard_cauchy((n, d)) / self.sigma
         return W if self._scales is None else self._scaled(W)
 
     def spectral_extend(self, W: Array, new: int, rng: np.random.Generator) -> Array:
-        """(n, new) further coordinates of the frequencies W (n, d): independent of those there are."""
+        """Return (n, new) more coordinates for the frequencies W (n, d), independent of the existing ones."""
         if self._scales is not None:
             raise ValueError(f"this kernel has scales for {len(self._scales)} columns, and there are more now")
         return self.spectral_sample(len(W), new, rng)

@@ -24,5 +24,5 @@ class Linear(CompiledKernel):
 
     @property
     def single(self) -> bool:
-        """Not: products of large numbers exceed the range of single precision."""
+        """False: products of large numbers exceed the range of single precision."""
         return False

@@ -50,12 +50,12 @@ class Matern(CompiledKernel):
         return np.ones(len(X))
 
     def spectral_sample(self, n: int, d: int, rng: np.random.Generator) -> Array:
-        """n frequencies from the d-variate t distribution with 2 nu degrees of freedom and scale 1 / sigma, (n, d)."""
+        """Draw n frequencies (n, d) from the t distribution with 2 nu degrees of freedom and scale 1 / sigma."""
         normal = rng.standard_normal((n, d))
         return normal / (self.sigma * np.sqrt(rng.chisquare(2 * self.nu, (n, 1)) / (2 * self.nu)))
 
     def spectral_extend(self, W: Array, new: int, rng: np.random.Generator) -> Array:
-        """(n, new) further coordinates of the frequencies W (n, d), drawn given those there are.
+        """Draw (n, new) more coordinates for the frequencies W (n, d), conditional on the existing ones.
 
         Given d coordinates w of a t vector with m degrees of freedom, the others are a t vector with m + d degrees of
         freedom, its scale multiplied by sqrt((m + sigma^2 |w|^2) / (m + d)).

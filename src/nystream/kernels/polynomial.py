@@ -39,5 +39,5 @@ class Polynomial(CompiledKernel):
 
     @property
     def single(self) -> bool:
-        """Not: values soon exceed the range of single precision."""
+        """False: values soon exceed the range of single precision."""
         return False

@@ -1,4 +1,4 @@
-"""The learners: one published algorithm, one file."""
+"""The learners: each file is one published algorithm."""
 
 from nystream.learners.abilities import ABILITIES, Abilities, Unable
 from nystream.learners.aioli import AIOLI
@@ -33,6 +33,7 @@ from nystream.learners.sketched_kons import SketchedKONS
 from nystream.learners.sketched_ons import SketchedONS
 from nystream.learners.smoother import KernelSmoother
 from nystream.learners.sparse_linear import SparseLinear
+from nystream.learners.streaming_gp import StreamingGP
 from nystream.learners.svmd import SVMD
 
 __all__ = [
@@ -69,6 +70,7 @@ __all__ = [
     "SecondOrderPerceptron",
     "SketchedONS",
     "SparseLinear",
+    "StreamingGP",
     "BSGD",
     "BudgetPA",
     "DualSGD",

@@ -1,4 +1,4 @@
-"""What a learner may be able to do beside predicting: every ability declared once, refused unless a learner has it."""
+"""Optional methods of learners (abilities). Each is declared here once and raises an error unless a learner has it."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ ABILITIES = (
 )
 """The names of all abilities."""
 GIVEN_BY = {"probabilities": "Classifier"}
-"""Wrappers that give an ability to learners without it; a refusal names them too."""
+"""Wrappers that add an ability to learners without it. Error messages name them too."""
 MOST_NAMED = 6
-"""Learners that a refusal names."""
+"""Largest number of learners that an error message names."""
 REASONS = {"merge": "its state depends on the order of the examples"}
-"""Why most learners lack an ability, where that can be said of all of them."""
+"""The common reason why learners lack an ability."""
 PHRASES = {
     "predict_interval": "has no intervals",
     "predict_quantile": "has no quantiles",
@@ -57,156 +57,155 @@ PHRASES = {
     "importance": "has no importance of columns",
     "explain_row": "cannot explain a row",
 }
-"""What a refusal says; of other abilities "has no" and their name."""
+"""Phrases of error messages. For other abilities: "has no" and the name."""
 
 
 class Unable(TypeError):
-    """A learner was asked for what it cannot do; the message says which learners can."""
+    """The error for an ability that a learner lacks. The message names learners that have it."""
 
 
 class Abilities:
-    """The abilities, with one signature each. Here all of them are refused; a learner overrides those that it has.
+    """The abilities with their signatures. Here each raises an error; a learner overrides those that it has.
 
-    Where parameters decide (a mean that is kept or not, a loss with or without probabilities), the learner says so in
-    `why_not`, and begins the method with `_require`.
+    If an ability depends on parameters (such as a loss with or without probabilities), the learner overrides `why_not`
+    and calls `_require` first in the method.
     """
 
     # -- probabilities, intervals, uncertainty -----------------------------------------------------------------------
     def probabilities(self, X: Any, ahead: int | None = None) -> Array:
-        """(n, K) probabilities of the classes, rows summing to 1; of labels -1/+1 the two columns in that order.
+        """Return probabilities (n, K) of the classes; for labels -1/+1 two columns in that order.
 
         `ahead`, here and below, as in `predict`: None for some later row, 1 for the next one.
         """
         raise self._unable("probabilities")
 
     def predict_interval(self, X: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
-        """Ends (n,), or (n, K) for several targets, of intervals that cover this share of the labels to come."""
+        """Return the ends (n,), or (n, K) for several targets, of intervals that cover this share of future labels."""
         raise self._unable("predict_interval")
 
     def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
-        """(n,), or (n, K) for several targets: what a share q of the labels at x are below, 0 < q < 1.
+        """Return the q-quantiles of the label, 0 < q < 1: (n,), or (n, K) for several targets.
 
-        With a list of levels one more axis, the last. The ends of `predict_interval` are quantiles too.
+        A list of levels adds a last axis. The ends of `predict_interval` are quantiles too.
         """
         raise self._unable("predict_quantile")
 
     def std(self, X: Any) -> Array:
-        """(n,), or (n, K) for several outputs: predictive standard deviations."""
+        """Return predictive standard deviations: (n,), or (n, K) for several outputs."""
         raise self._unable("std")
 
     def leverage(self, X: Any) -> Array:
-        """(n,) phi(x)' A^-1 phi(x): large where nothing like x was seen."""
+        """Return phi(x)' A^-1 phi(x) (n,), which is large for unusual rows."""
         raise self._unable("leverage")
 
     def averaged(self, X: Any) -> Array:
-        """Predictions of the mean of all hypotheses so far: (n,), or (n, K) for several outputs."""
+        """Return predictions of the mean of all hypotheses: (n,), or (n, K) for several outputs."""
         raise self._unable("averaged")
 
-    # -- what was promised and what was delivered --------------------------------------------------------------------
+    # -- regret and diagnostics -------------------------------------------------------------------------------------
     def regret(self) -> float:
-        """Cumulative loss minus that of the best in hindsight."""
+        """Return the cumulative loss minus that of the best in hindsight."""
         raise self._unable("regret")
 
     def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
-        """What the regret cannot exceed.
+        """Return an upper bound of the regret.
 
-        norm2 is the squared norm of the function that is compared with, where the bound depends on it; changes is how
-        often the comparator may change, where the learner follows one that does. against="features" compares with
+        norm2 is the squared norm of the comparator, if the bound depends on it. changes is the number of changes of
+        the comparator, if the learner follows a changing one. against="features" compares with
         functions of the learner's own features or dictionary, against="kernel" with every function of the kernel's
         space; learners that keep the kernel itself give the same number for both.
         """
         raise self._unable("regret_bound")
 
     def log_det(self) -> float:
-        """log det(A / lam) of the metric or Gram matrix A that the learner keeps."""
+        """Return log det(A / lam) of the metric or Gram matrix A of the learner."""
         raise self._unable("log_det")
 
     def effective_dimension(self) -> float:
-        """How many directions the data really has at this ridge."""
+        """Return the effective dimension: the number of directions in which the data outweigh the ridge."""
         raise self._unable("effective_dimension")
 
     def online_dimension(self) -> float:
-        """Sum over rounds of s/(1 + s), s the leverage of the example when it arrived."""
+        """Return the sum over rounds of s/(1 + s), where s is the leverage of the row when it arrived."""
         raise self._unable("online_dimension")
 
-    # -- examples put together, taken out ----------------------------------------------------------------------------
+    # -- changes of the learnt rows ---------------------------------------------------------------------------------
     def merge(self, other: Self) -> Self:
         """Become the model of both streams."""
         raise self._unable("merge")
 
     def unlearn(self, X: Any, Y: Any, weights: Any = None) -> Self:
-        """Forget examples that were learnt, exactly: the model becomes what it would be without them."""
+        """Remove learnt rows exactly: the model becomes the one without them."""
         raise self._unable("unlearn")
 
     def add_outputs(self, combination: Array) -> None:
-        """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels."""
+        """Add outputs whose past labels are combinations (K, new) of those of the present outputs."""
         raise self._unable("add_outputs")
 
-    # -- what carries the predictions --------------------------------------------------------------------------------
+    # -- explanations ---------------------------------------------------------------------------------------------
     def weights(self) -> dict[str, float]:
-        """Shares of the parts, experts say, in the next prediction, by name; they sum to 1."""
+        """Return the shares of the parts (such as experts) in the next prediction, by name. They sum to 1."""
         raise self._unable("weights")
 
     def explain(self) -> str:
-        """What carries the predictions now, and why: a few lines of text."""
+        """Return a few lines of text about the parts that make the predictions now."""
         raise self._unable("explain")
 
     def importance(self) -> dict[str, float]:
-        """Shares of the columns in what the predictions depend on, by name; they sum to 1."""
+        """Return the importance of the columns, by name. The shares sum to 1."""
         raise self._unable("importance")
 
     def explain_row(self, row: Any) -> dict[str, float]:
-        """What each column contributes to the prediction for one row, by name."""
+        """Return the contribution of each column to the prediction for one row, by name."""
         raise self._unable("explain_row")
 
     def alarms(self, *, warnings: bool = False) -> list[Any]:
-        """Drift alarms, in order; with `warnings` also input shifts that the loss did not confirm."""
+        """Return the drift alarms in order; with `warnings` also input shifts that the loss did not confirm."""
         raise self._unable("alarms")
 
-    # -- asking --------------------------------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------------------------
     def can(self, ability: str) -> bool:
-        """Whether this learner, with its parameters, has the ability of that name."""
+        """Return whether this learner, with its parameters, has the ability of that name."""
         if ability not in ABILITIES:
             raise ValueError(f"no ability is called {ability!r}; there are {', '.join(ABILITIES)}")
         return self.why_not(ability) is None
 
     @property
     def abilities(self) -> frozenset[str]:
-        """The names of all abilities that this learner has."""
+        """Return the names of all abilities of this learner."""
         return frozenset(name for name in ABILITIES if self.can(name))
 
-    # -- what learners override, and call ------------------------------------------------------------------------------
+    # -- for learners -------------------------------------------------------------------------------------------------
     @classmethod
     def _declares(cls, ability: str) -> bool:
-        """Whether learners of this class have the ability, with some parameters at least."""
+        """Return whether learners of this class have the ability with some parameters."""
         return getattr(cls, ability) is not getattr(Abilities, ability)
 
     def why_not(self, ability: str) -> str | None:
-        """Why this learner lacks the ability; None: it has it."""
+        """Return why this learner lacks the ability, or None if it has it."""
         return None if self._declares(ability) else REASONS.get(ability, "the algorithm does not provide it")
 
     @property
     def _kind(self) -> str:
-        """What messages call this learner."""
+        """The name of this learner in messages."""
         return type(self).__name__
 
     def _norm2(self, norm2: float | None, changes: int) -> float:
-        """The norm that a bound against one function needs, or a ValueError."""
+        """Return norm2, or raise a ValueError if the bound needs it and it is missing."""
         self._unchanging(changes)
         if norm2 is None:
             raise ValueError(
-                f"the regret bound of {self._kind} depends on the function that it is compared with: give norm2, its "
-                "squared norm"
+                f"the regret bound of {self._kind} depends on the comparator: give norm2, its squared norm"
             )
         return norm2
 
     def _unchanging(self, changes: int) -> None:
-        """Refuse a comparator that changes, where the bound is against one that does not."""
+        """Raise a ValueError for a changing comparator if the bound needs a fixed one."""
         if changes:
             raise ValueError(f"the regret bound of {self._kind} is against one comparator, got changes={changes!r}")
 
     def _only_own_parts(self, against: str) -> None:
-        """Refuse against="kernel", where the comparators are the learners that this one is made of."""
+        """Raise a ValueError for against="kernel" if the comparators are the parts of this learner."""
         if one_of("against", against, AGAINST) == "kernel":
             raise ValueError(
                 f"the regret bound of {self._kind} is against the learners that it combines, not against functions of "
@@ -214,7 +213,7 @@ class Abilities:
             )
 
     def _require(self, ability: str) -> None:
-        """Refuse where parameters rule the ability out."""
+        """Raise an error if the parameters exclude the ability."""
         if not self.can(ability):
             raise self._unable(ability)
 

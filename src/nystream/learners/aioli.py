@@ -48,7 +48,8 @@ class AIOLI(LossLearner, FeatureLearner):
         smaller by a factor of nearly 2.
 
     Deviations from the paper: the live bound (sum of Z_t) and `curvature="sharp"` are derived here. For K classes use
-    it one against the rest (`nystream.Classifier`); the authors' multiclass successor GAF needs (K r)^2 numbers.
+    it one against the rest (`nystream.Classifier`), which has a bound on the log loss of K classes, also derived here
+    (its page); the authors' multiclass successor GAF needs (K r)^2 numbers.
 
     References
     ----------
@@ -81,19 +82,19 @@ class AIOLI(LossLearner, FeatureLearner):
         self.lam = lam
         self.curvature = curvature
         self._loss = Logistic()
-        self._template = self._parts()[1]  # refuses bad values here, not at the first example
+        self._template = self._parts()[1]  # checks the values here, not at the first row
 
     def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
-        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds.
+        """Return a bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds.
 
         These are functions of the features. against="kernel": against every f of the kernel's space with |f|^2 <= norm2
-        that is within clip, as is its projection on the features; it adds |f| sqrt(n mu), with mu the sum over rows of
-        what the features miss of k(x, x).
+        that is within clip, as is its projection on the features; it adds |f| sqrt(n mu), where mu is the `missed`
+        of the features.
         """
         return self.bound_terms(self._norm2(norm2, changes), against=against).total
 
     def bound_terms(self, norm2: float, *, against: str = "features") -> BoundTerms:
-        """The parts of `regret_bound`."""
+        """Return the terms of `regret_bound`."""
         one_of("against", against, AGAINST)
         if not self.d_:
             return BoundTerms(self.lam * norm2, 0.0, 0.0)
@@ -104,12 +105,12 @@ class AIOLI(LossLearner, FeatureLearner):
         return terms._replace(excess=convex_price(norm2, self.n_seen_, missed, 1.0))
 
     def published_bound(self, norm2: float) -> BoundTerms:
-        """The bound of the paper with the determinant: lam norm2 + (1/c) log det(A/(2 lam)), term by term."""
+        """Return the terms of the paper's bound: lam norm2 + (1/c) log det(A/(2 lam))."""
         dimension = self._solver.log_det() / self._solver.c if self.d_ else 0.0
         return BoundTerms(self.lam * norm2, dimension, 0.0)
 
     def log_det(self) -> float:
-        """log det(A / (2 lam))."""
+        """Return log det(A / (2 lam))."""
         return self._solver.log_det() if self.d_ else 0.0
 
     def _predict(self, X: Array) -> Array:
@@ -119,7 +120,7 @@ class AIOLI(LossLearner, FeatureLearner):
         return self._log_odds(X, next_row=False)
 
     def _log_odds(self, X: Array, *, next_row: bool) -> Array:
-        """Predictions (n, 1). The next row may add a coordinate to the map, which raises its own leverage v."""
+        """Return predictions (n, 1). The next row may add a coordinate to the map, which increases its leverage v."""
         P = np.empty((len(X), 1))
         for i in range(0, len(X), BLOCK):
             x = X[i : i + BLOCK]

@@ -24,11 +24,11 @@ from nystream.solvers.meter import SLACK, Meter
 __all__ = ["Baseline", "ScaledFeatures"]
 
 REBUILDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-"""Rows after which the features are built anew, as far as the warm-up goes; its end is one more."""
+"""Rows after which the features are rebuilt during the warm-up, besides its end."""
 CLIP = 3.0
-"""Standardised inputs stay within this: a column that drifts off must not carry all rows out of the kernel's reach."""
+"""Standardised inputs are clipped to this, so that a drifting column does not move all rows away from past ones."""
 SAMPLE = 400
-"""Most rows whose distances give the width."""
+"""Largest number of rows whose distances set the width."""
 
 
 class ScaledFeatures(FeatureMap):
@@ -59,13 +59,13 @@ class ScaledFeatures(FeatureMap):
 
     def _map(self, X: Array, out: Array) -> None:
         Z = np.empty((len(X), self.features_.dim))
-        self.features_._map(standardised(X, self.mean_, self.scale_), Z)
+        self.features_._map(standardise(X, self.mean_, self.scale_), Z)
         out[:, :-1] = Z
         out[:, -1] = 1.0
 
     def row(self, x: Array) -> Array:
         z = np.empty(self.dim)
-        z[:-1] = self.features_.row(standardised(x, self.mean_, self.scale_))
+        z[:-1] = self.features_.row(standardise(x, self.mean_, self.scale_))
         z[-1] = 1.0
         return z
 
@@ -95,11 +95,11 @@ class Baseline(LeastSquares, FeatureLearner):
     """Ridge regression on random Fourier features of standardised inputs: one fast model that needs no parameter.
 
     Inputs are centred, divided by their standard deviations and clipped to [-3, 3]; the Gaussian kernel's width is the
-    median distance between distinct rows. Both are computed anew after rows 1, 2, 5, 10, 20, 50, ... of the warm-up,
-    from the rows so far, which are kept until its end, and the model is refitted exactly on them; then they are frozen
-    and the rows are dropped. From there it is online ridge regression: O(dim^2) time per row and nothing grows. With
-    all rows at hand, `prepare` computes scale and width from them and there is no warm-up. The regret is that of the
-    predictions made, against the best function of the features in use now.
+    median distance between distinct rows. Both are computed again after rows 1, 2, 5, 10, 20, 50, ... of the warm-up.
+    The rows of the warm-up are stored, and the model is refitted on them exactly. At the end of the warm-up both are
+    frozen and the rows are dropped. After that it is online ridge regression with O(dim^2) time per row, and nothing
+    grows. `prepare` computes scale and width from given rows, without a warm-up. The regret compares the predictions
+    with the best function of the present features.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ class Baseline(LeastSquares, FeatureLearner):
     lam : float, default 0.01
         Ridge, > 0. The features have norm sqrt(2).
     warmup : int, default 1000
-        Rows after which scale and width are frozen. A stream that drifts at its start needs them.
+        Rows after which scale and width are frozen. A stream that drifts at its start needs more.
     seed : int, Generator or None
-        Of the frequencies.
+        Seed of the frequencies.
 
     Examples
     --------
@@ -147,12 +147,12 @@ class Baseline(LeastSquares, FeatureLearner):
         return None
 
     def prepare(self, X: Any, weights: Any = None) -> None:
-        """Take scale and width from these rows, whose order does not matter; to be called before anything is learnt.
+        """Compute scale and width from these rows, before the first round. Their order does not matter.
 
         A row of weight k counts as k rows.
         """
         if self.d_:
-            raise ValueError(f"prepare comes before the first row; this Baseline has learnt {self.n_seen} already")
+            raise ValueError(f"call prepare before the first row; this Baseline has learnt {self.n_seen} rows already")
         X = as_block(X)
         w = as_weights(weights, len(X))
         w = np.ones(len(X)) if w is None else w
@@ -169,7 +169,7 @@ class Baseline(LeastSquares, FeatureLearner):
         return self.solver_.effective_dimension() if self.d_ else 0.0
 
     def add_outputs(self, combination: Array) -> None:
-        """New outputs whose past targets are these linear combinations (K, new) of the targets of the present ones."""
+        """Add outputs whose past labels are combinations (K, new) of those of the present outputs."""
         self.solver_.add_outputs(combination)
         self._gained(combination.shape[1])
         if self.kept_:
@@ -188,7 +188,7 @@ class Baseline(LeastSquares, FeatureLearner):
         self._build(d, outputs, self.shape_ or (np.zeros(d), np.ones(d), float(np.sqrt(2 * d))))
 
     def _build(self, d: int, outputs: int, shape: tuple[Array, Array, float]) -> None:
-        """Features and solver that have learnt nothing."""
+        """Return new features and a new solver."""
         mean, scale, width = shape
         self.features_ = ScaledFeatures(Fourier(Gaussian(width), self.dim, seed=self.seed_), mean, scale)
         self.features_.start(d)
@@ -224,7 +224,7 @@ class Baseline(LeastSquares, FeatureLearner):
         return self.solver_.meter_
 
     def _until_rebuild(self, row: int, end: int, weights: Array | None) -> int:
-        """Where, after `row`, the rows that count (those of weight 0 do not) are enough for a rebuild; else `end`."""
+        """Return the row after which the next rebuild is due (rows of weight 0 do not count), else `end`."""
         missing = self._next_rebuild() - len(self.kept_[0])
         if weights is None:
             return min(row + missing, end)
@@ -236,7 +236,7 @@ class Baseline(LeastSquares, FeatureLearner):
         return min([r for r in REBUILDS if n < r < self.warmup] + [self.warmup])
 
     def _keep(self, X: Array, Y: Array, weights: Array | None) -> None:
-        """Store rows of the warm-up; where a rebuild is due compute scale and width anew and refit on all of them."""
+        """Store rows of the warm-up. If a rebuild is due, compute scale and width again and refit on all rows."""
         due = self._next_rebuild()
         w = np.ones(len(X)) if weights is None else weights
         for rows, new in zip(self.kept_, (X, Y, w[:, None]), strict=True):
@@ -247,7 +247,7 @@ class Baseline(LeastSquares, FeatureLearner):
         loss = self.solver_.meter_.loss.copy()
         self._build(self.d_, self.outputs_, _shape(inputs, column[:, 0]))
         super()._run(inputs, targets, column[:, 0])
-        meter = self.solver_.meter_  # its losses are those of the refit; what counts is what was predicted
+        meter = self.solver_.meter_  # keep the losses of the predictions, not those of the refit
         meter.columns_[SLACK] += loss - meter.loss
         meter.loss[:] = loss
         if len(inputs) >= self.warmup:
@@ -264,7 +264,7 @@ class Baseline(LeastSquares, FeatureLearner):
         return super().nbytes + sum(rows.nbytes for rows in self.kept_) if self.d_ else 0
 
 
-def standardised(X: Array, mean: Array, scale: Array) -> Array:
+def standardise(X: Array, mean: Array, scale: Array) -> Array:
     """(x - mean) / scale, clipped."""
     U = X - mean
     U /= scale
@@ -297,7 +297,7 @@ def _shape(X: Array, weights: Array) -> tuple[Array, Array, float]:
     chosen = np.unique(np.linspace(0, len(first) - 1, min(SAMPLE, len(first))).round().astype(int))
     w = np.bincount(same, weights)[chosen]
     above = np.triu_indices(len(w), 1)
-    distances, pairs = _distances(standardised(X[first[chosen]], mean, scale))[above], (w[:, None] * w)[above]
+    distances, pairs = _distances(standardise(X[first[chosen]], mean, scale))[above], (w[:, None] * w)[above]
     return peak * mean, peak * scale, _median(distances[distances > 0], pairs[distances > 0])
 
 

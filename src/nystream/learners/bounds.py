@@ -1,7 +1,7 @@
-"""Regret bounds term by term, and what it costs to compare with the whole space of a kernel instead of features.
+"""Terms of regret bounds, and the additional cost against the whole space of a kernel instead of features.
 
-A learner on features z(x) competes with the functions of these features. They are the projections P f of functions f of
-the kernel's space, if z(x) are coordinates of P phi(x). The functions below bound what f can do better than P f.
+The regret of a learner on features z(x) is against functions of these features. If z(x) are coordinates of P phi(x),
+they are projections P f of functions f of the kernel's space. The functions below bound the advantage of f over P f.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from nystream.features.base import FeatureMap
 __all__ = ["AGAINST", "BoundTerms", "convex_price", "fixed_price", "missed_by", "moving_price"]
 
 AGAINST = ("features", "kernel")
-"""Whom a bound may be against: functions of the learner's features, or every function of the kernel's space."""
+"""Comparators of a bound: functions of the learner's features, or all functions of the kernel's space."""
 
 
 class BoundTerms(NamedTuple):
     """The parts of a regret bound; `total` is the bound."""
 
     ridge: float
-    """What the norm of the comparator costs."""
+    """The term of the comparator's norm."""
     dimension: float
-    """What the directions that the data or the gradients took cost."""
+    """The term of the dimension of the data or the gradients."""
     excess: float
-    """What else is paid: steps longer than the curvature of the loss (0 for eta = sigma), and directions of the
-    kernel's space that the features miss."""
+    """Other terms: steps longer than the curvature of the loss (0 for eta = sigma), and directions of the kernel's
+    space outside the features."""
 
     @property
     def total(self) -> float:
@@ -35,7 +35,7 @@ class BoundTerms(NamedTuple):
 
 
 def fixed_price(energy: float, missed: float, lam: float) -> float:
-    """Bound on the best in hindsight of a fixed projection minus that of the whole space, both charged lam |f|^2.
+    """Bound the best of a fixed projection minus the best of the whole space, both with the penalty lam |f|^2.
 
     With Gram matrices K of the rows and K_P of their projections, 0 <= K - K_P <= mu I, the difference is
     lam y' [(K_P + lam I)^-1 - (K + lam I)^-1] y <= |y|^2 mu/(mu + lam), because the inverse is operator monotone.
@@ -46,7 +46,7 @@ def fixed_price(energy: float, missed: float, lam: float) -> float:
 
 
 def moving_price(energy: float, missed: float, lam: float) -> float:
-    """The same for rows that were projected each on the dictionary of its own round.
+    """Bound the same if each row was projected on the dictionary of its own round.
 
     Their features are F = Phi - E with |E|^2 <= missed. The minimiser f of the whole space has loss a^2 and
     lam |f|^2 = b^2 with a^2 + b^2 <= |y|^2, and costs (a + b sqrt(r))^2 + b^2 on F, r = missed/lam. The excess
@@ -58,7 +58,7 @@ def moving_price(energy: float, missed: float, lam: float) -> float:
 
 
 def convex_price(norm2: float, rounds: int, missed: float, lipschitz: float) -> float:
-    """Bound on sum l(<f, P_t phi_t>) - sum l(f(x_t)) for |f|^2 <= norm2 and a loss with this Lipschitz constant.
+    """Bound sum l(<f, P_t phi_t>) - sum l(f(x_t)) for |f|^2 <= norm2 and a loss with this Lipschitz constant.
 
     L sum |<f, (I - P_t) phi_t>| <= L |f| sum_t sqrt(k(x_t, x_t) - |z_t|^2) <= L |f| sqrt(n missed).
     """
@@ -66,10 +66,10 @@ def convex_price(norm2: float, rounds: int, missed: float, lipschitz: float) -> 
 
 
 def missed_by(features: FeatureMap, learner: str) -> float:
-    """`features.missed`, or a ValueError where these features are no projection of a kernel's space."""
+    """Return `features.missed`, or raise a ValueError if the features are not a projection of a kernel's space."""
     if features.missed is None:
         raise ValueError(
-            f"{type(features).__name__} features are no projection of the kernel's space, so {learner} has no bound "
+            f"{type(features).__name__} features are not a projection of the kernel's space, so {learner} has no bound "
             "against all functions of that space; use Taylor features or Nystrom with given landmarks"
         )
     return features.missed

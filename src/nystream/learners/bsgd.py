@@ -7,9 +7,9 @@ import math
 from nystream._core.expansions import Correction, Pegasos
 from nystream.dictionary.budget import Budget, plain_removal
 from nystream.dictionary.plain import PlainExpansion, admit
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.kernels.gaussian import Gaussian
-from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_dtype, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_dtype
 from nystream.losses import Loss, as_loss
 from nystream.runtime.params import at_least, one_of, positive
 from nystream.runtime.types import Array
@@ -17,7 +17,7 @@ from nystream.runtime.types import Array
 __all__ = ["BSGD", "start_offset"]
 
 MAINTENANCE = {"merge": "merge", "project": "project", "remove": "smallest"}
-"""What BSGD calls it -> the rule of `nystream.dictionary.Budget`."""
+"""Names of the rules in BSGD -> names in `nystream.dictionary.Budget`."""
 
 
 class BSGD(ExpansionLearner):
@@ -30,9 +30,9 @@ class BSGD(ExpansionLearner):
     When that makes one point too many, `maintenance` reduces them by one: the smallest coefficient is removed
     ("remove"), removed and its function projected on the others ("project"), or its point united with the best partner
     of the same sign into a new point on the line between them ("merge", Gaussian kernel only); see
-    `nystream.dictionary.Budget`. Plain removal is weak where every stored point matters: with 50 points on a 4 x 4
-    checkerboard it is right in 71 percent of 3000 rounds, projection in 87, merging in 89 (see the tests);
-    with the hinge all coefficients are equal until points are merged or projected, so that "remove" drops the oldest.
+    `nystream.dictionary.Budget`. Removal is weak if every stored point matters: with 50 points on a 4 x 4
+    checkerboard it is right in 71 percent of 3000 rounds, projection in 87, merging in 89 (see the tests).
+    With the hinge all coefficients are equal until points are merged or projected, so "remove" drops the oldest.
     O(budget d) time per round ("project": O(budget^2) in rounds that reduce), O(budget (d + K)) memory for K outputs.
 
     Parameters
@@ -41,7 +41,7 @@ class BSGD(ExpansionLearner):
     loss : str or Loss, default "hinge"
         Any loss; real losses take several targets.
     budget : int, default 100
-        Points stored at most.
+        Largest number of stored points.
     lam : float, default 1e-4
         Ridge.
     maintenance : {"merge", "project", "remove"}
@@ -49,8 +49,8 @@ class BSGD(ExpansionLearner):
         Start offset: the first step is 1/(lam (t0 + 1)). By default 0, and ceil(4/lam) for "squared" and
         "squared_hinge", which would otherwise overflow.
     dtype : {"float64", "float32"}
-        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
-        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        Type of stored points and of kernel values. Single precision takes half the memory for points and less time.
+        Coefficients and predictions are float64, and predictions agree to about five digits.
         "merge" and "project" need float64.
 
     Deviations from the paper: t0, losses other than the hinge, K outputs, weights (which multiply the loss) and
@@ -115,7 +115,7 @@ class BSGD(ExpansionLearner):
 
 
 def start_offset(t0: float | None, loss: Loss, lam: float) -> float:
-    """t0, or by default 0 for Lipschitz losses and 2 l''/lam for those of squared growth.
+    """Return t0, or by default 0 for Lipschitz losses and 2 l''/lam for losses of squared growth.
 
     The first step is then at most half of what would make f(x_t) = y_t; with t0 = 0 it would be l''/lam of it.
     """

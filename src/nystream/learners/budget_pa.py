@@ -1,4 +1,4 @@
-"""Budget passive-aggressive learning: the new point and the one that leaves are chosen by one minimisation."""
+"""Budget passive-aggressive learning: one minimisation chooses the update and the removed point."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from nystream._core.expansions import Correction, Neighbour, Projecting, Simple
 from nystream.dictionary.gram_inverse import GramInverse
 from nystream.dictionary.plain import RIDGE, PlainExpansion
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.families.correction import CorrectionLearner, checked_loss
-from nystream.learners.families.expansion import Loop, checked_dtype, checked_kernel
+from nystream.learners.families.expansion import Loop, checked_dtype
 from nystream.losses import Hinge, Loss, MulticlassHinge, StructuredHinge
 from nystream.runtime.params import at_least, one_of, positive
 from nystream.runtime.types import Array
@@ -20,7 +20,7 @@ __all__ = ["BudgetPA"]
 
 VARIANTS = ("S", "NN", "P")
 FLAT = 1e-12
-"""Determinant, of a Gram matrix with unit diagonal, at which a pair is one point."""
+"""Determinant of a Gram matrix with unit diagonal below which two points count as one."""
 LOSSES = (Hinge, MulticlassHinge, StructuredHinge)
 
 
@@ -44,7 +44,7 @@ class BudgetPA(CorrectionLearner):
     ----------
     kernel : Kernel
     budget : int, default 100
-        Points stored at most.
+        Largest number of stored points.
     C : float, default 1.0
         Weight of the loss.
     variant : {"S", "NN", "P"}
@@ -52,8 +52,8 @@ class BudgetPA(CorrectionLearner):
         With classes the correction moves the label and its strongest rival, and |alpha_r|^2 stands for alpha_r^2
         (alpha_r' M alpha_r with label similarities M).
     dtype : {"float64", "float32"}
-        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
-        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        Type of stored points and of kernel values. Single precision takes half the memory for points and less time.
+        Coefficients and predictions are float64, and predictions agree to about five digits.
         "NN" and "P", which solve with kernel values between points, need float64.
 
     Deviations from the paper: classes, weights (which multiply C) and `dtype` are additions; a neighbour is nearest in
@@ -127,14 +127,14 @@ class BudgetPA(CorrectionLearner):
         f.sums[r] = shares[-1] * sums
 
     def _projection(self, K: Array, r: int) -> tuple[Array, float]:
-        """Coefficients of k(x_r, .) on V and the new point, 0 on all others; its squared distance to their span."""
+        """Return the coefficients of k(x_r, .) on V and the new point, and its squared distance to their span."""
         new, shares, diagonal = len(K) - 1, np.zeros(len(K)), K.diagonal()
         others = np.flatnonzero(np.arange(new) != r)
         V = others if self.variant == "P" else others[:0]
         if self.variant == "NN" and len(others):
             nearest = int(others[np.argmin(diagonal[r] + diagonal[others] - 2 * K[r, others])])
             det = diagonal[nearest] * diagonal[new] - K[nearest, new] ** 2
-            if det > FLAT * diagonal[nearest] * diagonal[new]:  # else the two are one point
+            if det > FLAT * diagonal[nearest] * diagonal[new]:  # otherwise the two are one point
                 V = np.array([nearest])
         basis = np.append(V, new)
         ridge = np.diag(RIDGE * diagonal) if self.variant == "P" else 0.0

@@ -1,4 +1,4 @@
-"""DoublySGD: doubly stochastic functional gradients, with random directions that are drawn again instead of stored."""
+"""DoublySGD: doubly stochastic functional gradients. Random directions are drawn again instead of stored."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = ["DoublySGD"]
 BLOCK = 128
 """Rows that share one pass over the directions so far."""
 CHUNK = 128
-"""Directions, about, that lie side by side: rows pass over so many at a time."""
+"""Approximate number of directions that are processed at a time."""
 DRAWN = 64
-"""Chunks that are drawn at once where they are not kept."""
+"""Chunks that are drawn at once if they are not kept."""
 KEPT = 1 << 24
-"""Bytes of directions that are held from call to call; those beyond are drawn again every time."""
+"""Largest number of bytes of directions that are kept between calls; others are drawn again."""
 TINY = 1e-100
 """A lazy scale below this is multiplied into the factors of the coefficients."""
 LONG = 1e4
-"""Sum of the scale, in units of it, above which it is settled: the mean hypothesis loses 4 of 16 digits at most."""
+"""Sum of the scale, relative to the scale, above which it is settled; the mean loses at most 4 of 16 digits."""
 
 _Kept: TypeAlias = tuple[Array, int]
 _Source: TypeAlias = tuple[np.random.Generator, Any]
@@ -43,17 +43,16 @@ class DoublySGD(LossLearner, Averaging):
     """Gradient descent in the kernel's space that replaces k(x_t, .) by a few random features in every round.
 
     Round t draws B directions omega_i from the kernel's spectral density and phases b_i from U[0, 2 pi], by a generator
-    that is a function of (seed, t) alone: they are drawn again whenever they are needed, but for the first 16 MB of
-    them, which are kept at hand and are no part of the model. With
+    that depends on (seed, t) only. They are drawn again when they are needed, except for the first 16 MB, which are
+    kept in memory but not in model files. With
     phi_i(x) = sqrt(2) cos(omega_i'x + b_i) (times sqrt(k(x, x))) and s_t = step / (t0 + t)::
 
         p = sum_{s<t} sum_i a_si phi_si(x)        a *= 1 - s_t lam        a_ti = -s_t l'(y, p) phi_ti(x) / B
 
-    so that f is an unbiased estimate of functional gradient descent, and converges to the kernel's own function at
-    rate O(1/t), however large the data: memory is B numbers a round (and output), none for points or directions.
-    Time is O(t B d) a round; a block of rows draws the past directions that are not at hand once, and a round without a
-    gradient draws none. In a single pass it
-    is weak by construction; fixed features (`FOGD`) learn faster from the same rows. With label similarities M the
+    so that f is an unbiased estimate of functional gradient descent, and converges to the kernel's own function at rate
+    O(1/t), however large the data: memory is B numbers a round (and output), none for points or directions. Time is O(t
+    B d) per round. A block of rows draws missing directions once, and a round without a gradient draws none. In a
+    single pass it is weak; fixed features (`FOGD`) learn faster from the same rows. With label similarities M the
     derivative l' becomes M l'. The mean of the hypotheses (`averaged`) costs two more numbers for each stored round.
 
     Parameters
@@ -69,10 +68,9 @@ class DoublySGD(LossLearner, Averaging):
     block : int, default 16
         B, features drawn each round; more lower the variance.
     max_features : int, optional
-        No learning once this many features are stored: the model is frozen. (To go on updating the coefficients would
-        be another algorithm.) None never stops; memory then grows with t.
+        Learning stops when this many features are stored. None never stops; memory then grows with t.
     seed : int, Generator or None
-        Of the directions.
+        Seed of the directions.
 
     Deviations from the paper: a block of features per round instead of one; rounds without a gradient store nothing.
 
@@ -98,7 +96,7 @@ class DoublySGD(LossLearner, Averaging):
 
     seed_: int
     widths_: list[int]
-    """Columns at the start, then after each widening: directions are drawn in this order."""
+    """Number of columns at the start and after each widening, the order in which directions are drawn."""
     rounds_: Rows
     """(stored, 3): the rounds that left coefficients; the factor f that turns those into what they are now, over the
     scale; and past, such that f cum + past is the sum of what they were in all rounds, in units of the coefficients."""
@@ -141,17 +139,17 @@ class DoublySGD(LossLearner, Averaging):
             raise ValueError(f"step * lam must be less than t0 + 1, got step={step!r}, lam={lam!r}, t0={t0!r}")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with `deep`, those of parts as `part__name` too."""
+        """Return the parameters by name. `deep` adds the parameters of parts as `part__name`."""
         return {**super().get_params(deep), "step": self._theta}
 
     @property
     def size(self) -> int:
-        """Features stored."""
+        """Number of stored features."""
         return self.block * len(self.coef_) if self.d_ else 0
 
     @property
     def frozen(self) -> bool:
-        """Whether `max_features` is reached: predictions go on, learning does not."""
+        """Whether `max_features` is reached, so that learning has stopped."""
         return self.max_features is not None and self.size + self.block > self.max_features
 
     @property
@@ -242,12 +240,12 @@ class DoublySGD(LossLearner, Averaging):
         return self._engine
 
     def _draw_next(self, t: int, own: Array) -> None:
-        """Directions of round t, which is learnt now, to use and to keep."""
+        """Draw the directions of the present round t."""
         self._draw(t, self._source, own)
         self._remember(own)
 
     def _count(self, rounds: int) -> None:
-        """The present hypothesis enters the mean, for so many rounds."""
+        """Add the present hypothesis to the mean for this number of rounds."""
         if self.cum_ > LONG * self.scale_:
             self._settle()
         self.cum_ += rounds * self.scale_
@@ -257,7 +255,7 @@ class DoublySGD(LossLearner, Averaging):
         self.cum_ = 0.0
 
     def _past(self, rows: Array, factors: Array) -> Array:
-        """(n, K): what the stored rounds give, their coefficients times these factors (stored,)."""
+        """Return the values (n, K) of the stored rounds, with coefficients times these factors (stored,)."""
         F = np.zeros((len(rows), self.outputs_))
         kept, known = self._at_hand()
         first, several = 0, DRAWN * self._together
@@ -270,7 +268,7 @@ class DoublySGD(LossLearner, Averaging):
         return F
 
     def _features(self, X: Array, rounds: Iterable[int]) -> Array:
-        """phi of all directions of these rounds, round by round, (n, rounds B)."""
+        """Return phi of all directions of these rounds, (n, rounds B)."""
         rows, source, B = _with_phase(X), self._new_source(), self.block
         own = _chunks(1, B, rows.shape[1])
         Phi = []
@@ -281,12 +279,12 @@ class DoublySGD(LossLearner, Averaging):
 
     # -- directions ------------------------------------------------------------------------------------------------
     def _at_hand(self) -> _Kept:
-        """What is kept, once more is drawn where there is room: after a file was read, or columns came."""
+        """Return the kept directions, after drawing more if there is room (after loading, or with new columns)."""
         chunks, known = self._kept
         stored = min(self.rounds_.n, self._most)
         if known < stored:
             chunks, known = self._directions(self.rounds_.view[:stored, 0]), stored
-            self._kept = chunks, known  # in one go: others may be asking
+            self._kept = chunks, known  # in one assignment, for concurrent readers
         return chunks, known
 
     def _remember(self, own: Array) -> None:
@@ -303,7 +301,7 @@ class DoublySGD(LossLearner, Averaging):
         self._kept = chunks, known + 1
 
     def _directions(self, rounds: Array) -> Array:
-        """Chunks of the directions of these rounds, drawn again."""
+        """Yield chunks of the directions of these rounds, drawn again."""
         source, B, together = self._new_source(), self.block, self._together
         chunks = _chunks(-(-len(rounds) // together), together * B, self._columns + 1)
         for i, t in enumerate(rounds.astype(np.int64).tolist()):
@@ -312,7 +310,7 @@ class DoublySGD(LossLearner, Averaging):
         return chunks
 
     def _forget(self) -> None:
-        """Draw all directions again when they are asked for."""
+        """Forget the kept directions, so that they are drawn again."""
         self._together = max(CHUNK // self.block, 1)
         columns = self._together * self.block
         self._most = max(KEPT - 8 * SLACK, 0) // (8 * columns * (self._columns + 1)) * self._together
@@ -326,13 +324,13 @@ class DoublySGD(LossLearner, Averaging):
         return self.widths_[-1]
 
     def _new_source(self) -> _Source:
-        """A generator, and the state in which it starts."""
+        """Return a generator and its initial state."""
         bits = np.random.Philox(key=self._key)
         return np.random.Generator(bits), bits.state
 
     def _draw(self, t: int, source: _Source, out: Array) -> None:
-        """(d + 1, B): the directions of round t, and below them their phases. Columns that came later are drawn last,
-        so that the others stay."""
+        """Return (d + 1, B): directions of round t and, in the last row, their phases. Later columns are drawn last,
+        so that the others do not change."""
         rng, fresh = source
         fresh["state"]["counter"][:] = 0, t, 0, 0  # a counter has 2^64 blocks for each round
         rng.bit_generator.state = fresh
@@ -375,7 +373,7 @@ class DoublySGD(LossLearner, Averaging):
 
 
 def _with_phase(X: Array) -> Array:
-    """Rows (x, 1): their products with directions and phases are the angles."""
+    """Return rows (x, 1), whose products with directions and phases are the angles."""
     rows = np.empty((len(X), X.shape[1] + 1))
     rows[:, :-1], rows[:, -1] = X, 1.0
     return rows

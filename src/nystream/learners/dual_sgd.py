@@ -1,4 +1,4 @@
-"""DualSGD: an exact budget of points, and random features for what had to leave it."""
+"""DualSGD: a budget of points, and random features for the points that were removed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from nystream._core.expansions import Correction, DualPegasos
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.plain import PlainExpansion
 from nystream.features.fourier import Fourier
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.bsgd import start_offset
-from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_dtype, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, Loop, checked_dtype
 from nystream.losses import Loss, as_loss
 from nystream.runtime.params import at_least, positive
 from nystream.runtime.seeds import checked_seed
@@ -31,7 +31,7 @@ class DualSGD(ExpansionLearner):
         if l' != 0:  if `budget` points are stored: the `evict` smallest |alpha_i| go, w += alpha_i z(x_i)
                      store x_t with -eta_t l'
 
-    What leaves the budget is kept as well as `dim` random features can tell it. Until something leaves this is BSGD.
+    Removed points are approximated by `dim` random features. Before the first removal this is BSGD.
     O((budget + dim) d) time per round, and memory; K times dim and budget for K outputs.
 
     Parameters
@@ -39,7 +39,7 @@ class DualSGD(ExpansionLearner):
     kernel : Kernel
         A shift-invariant kernel, e.g. `Gaussian(sigma)`.
     budget : int, default 100
-        Points stored at most.
+        Largest number of stored points.
     dim : int, default 200
         Number of random features, two per direction.
     loss : str or Loss, default "hinge"
@@ -47,13 +47,13 @@ class DualSGD(ExpansionLearner):
     lam : float, default 1e-4
         Ridge.
     evict : int, default 10
-        Points that leave together, at most `budget`.
+        Number of points that are moved out together, at most `budget`.
     t0 : float, optional
         Start offset, as in `BSGD`.
     seed : int, Generator or None
-        Of the directions.
+        Seed of the directions.
     dtype : {"float64", "float32"}
-        Of stored points and of kernel values as they are calculated; features and their weights are float64.
+        Type of stored points and of kernel values; features and their weights are float64.
 
     Deviations from the paper: rounds without a gradient store nothing (the published code stores zero coefficients);
     t0, K outputs, weights and `dtype` are additions.
@@ -102,7 +102,7 @@ class DualSGD(ExpansionLearner):
         self.seed = checked_seed(seed)
         self.dtype = checked_dtype(dtype, kernel)
         self._loss = as_loss(loss)
-        Fourier(kernel, dim, seed=seed)  # refuses kernels without random features, and odd dimensions
+        Fourier(kernel, dim, seed=seed)  # checks that the kernel has random features and dim is even
         if evict > budget:
             raise ValueError(f"evict={evict!r} points cannot leave a budget of {budget!r}; choose evict <= budget")
 
@@ -128,7 +128,7 @@ class DualSGD(ExpansionLearner):
         return p
 
     def _evict(self, f: PlainExpansion) -> None:
-        """The smallest terms, the oldest of equals, become weights of their features."""
+        """Move the smallest terms, the oldest of equals, to the weights of their features."""
         gone = np.lexsort((f.birth, np.abs(f.a).max(axis=1)))[: self.evict]
         Z = self.features_.transform(f.points[gone])
         self.W_ += f.a[gone].T @ Z
@@ -158,7 +158,7 @@ class DualSGD(ExpansionLearner):
         return self._scored(self.expansion_.averaged(X) + self._featured(X, W))
 
     def _featured(self, X: Array, W: Array) -> Array:
-        """W z(x) of every row, (n, K)."""
+        """Return W z(x) of every row, (n, K)."""
         P = np.empty((len(X), len(W)))
         for i in range(0, len(X), BLOCK):
             P[i : i + BLOCK] = self.features_.transform(X[i : i + BLOCK]) @ W.T

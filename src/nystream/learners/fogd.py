@@ -26,7 +26,7 @@ class FOGD(GradientLearner):
         p_t = w_t'z(x_t),      w_{t+1} = (1 - eta_t lam) w_t - eta_t l'(y_t, p_t) z(x_t),      w_1 = 0
 
     z(x)'z(x') is an unbiased estimate of k(x, x') with error O(D^-1/2), so this is functional gradient descent (NORMA)
-    at a fixed price: O(dim (d + K)) time per step, O(dim (d + K)) memory for K outputs; nothing grows with t. Classes
+    at a fixed cost: O(dim (d + K)) time per step, O(dim (d + K)) memory for K outputs; nothing grows with t. Classes
     are native: with "softmax" or "multiclass_hinge" there is one column of weights per class, also for classes that
     appear late. Real losses take several targets.
 
@@ -45,14 +45,14 @@ class FOGD(GradientLearner):
     lam : float, default 0.0
         Ridge; eta lam < 1 with method "sgd".
     features : {"fourier", "orthogonal", "fastfood"}
-        How directions are drawn: independent; orthogonal in blocks of d (lower variance); or structured, at
+        The directions: independent; orthogonal in blocks of d (lower variance); or structured, with
         O(dim log d) time and O(dim) memory.
     method : {"sgd", "adagrad", "adam", "implicit"}
         The step, see `nystream.solvers.OGD`.
     average : bool, default False
         Keep the mean of the weights of all rounds, for `averaged`.
     seed : int, Generator or None
-        Of the directions.
+        Seed of the directions.
     dtype : {"float64", "float32"}
         Of directions, features and weights. Single precision takes half the memory (structured directions stay as they
         are) and less time the more features there are; predictions are float64 and agree to some five digits.
@@ -104,7 +104,7 @@ class FOGD(GradientLearner):
         self.seed = seed
         self.dtype = dtype
         self._loss = as_loss(loss)
-        self._template = self._parts()[1]  # the parts refuse bad values here, not at the first example
+        self._template = self._parts()[1]  # the parts check the values here, not at the first row
 
     def _parts(self) -> tuple[FeatureMap, OGD]:
         if self.features == "fastfood":

@@ -1,4 +1,4 @@
-"""The Forgetron: a perceptron that forgets its oldest mistake after making it small."""
+"""The Forgetron: a perceptron that shrinks and removes its oldest mistake."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from nystream._core.expansions import Forgetting
 from nystream.dictionary.plain import PlainExpansion, oldest
-from nystream.kernels.base import Kernel, Normalized
+from nystream.kernels.base import Kernel, Normalized, checked_kernel
 from nystream.kernels.gaussian import Gaussian
 from nystream.kernels.laplacian import Laplacian
 from nystream.kernels.matern import Matern
 from nystream.learners.families.correction import CorrectionLearner
-from nystream.learners.families.expansion import Loop, checked_dtype, checked_kernel
+from nystream.learners.families.expansion import Loop, checked_dtype
 from nystream.losses import Hinge
 from nystream.runtime.params import at_least
 from nystream.runtime.types import Array
@@ -22,9 +22,9 @@ from nystream.runtime.types import Array
 __all__ = ["Forgetron"]
 
 ALLOWANCE = 15 / 32
-"""Damage that it allows itself per mistake."""
+"""Allowed damage per mistake."""
 UNIT = (Gaussian, Laplacian, Matern, Normalized)
-"""Kernels with k(x, x) <= 1 whatever x."""
+"""Kernels with k(x, x) <= 1 for every x."""
 
 
 class Forgetron(CorrectionLearner):
@@ -45,10 +45,10 @@ class Forgetron(CorrectionLearner):
     kernel : Kernel
         With k(x, x) <= 1, which is checked; `Normalized(kernel)` makes any kernel so.
     budget : int, default 100
-        Points stored at most.
+        Largest number of stored points.
     dtype : {"float64", "float32"}
-        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
-        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        Type of stored points and of kernel values. Single precision takes half the memory for points and less time.
+        Coefficients and predictions are float64, and predictions agree to about five digits.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Forgetron(CorrectionLearner):
         old = oldest(f)
         a = float(f.coef[old, 0])
         s, mu = abs(a), math.copysign(1.0, a) * float(f.scores(f.gram()[old])[0] + alpha[0] * f.k[old])
-        # Q + (s^2 - 2 s mu) phi^2 + 2 s phi = 15/32 M: the root in the form that suits either sign of the first factor
+        # Q + (s^2 - 2 s mu) phi^2 + 2 s phi = 15/32 M: a form of the root for either sign of the first factor
         quadratic, linear, constant = s * s - 2 * s * mu, 2 * s, Q - ALLOWANCE * M
         if quadratic + linear + constant > 0:
             phi = -2 * constant / (linear + math.sqrt(max(0.0, linear**2 - 4 * quadratic * constant)))
@@ -121,7 +121,7 @@ class Forgetron(CorrectionLearner):
         return super()._run(X, Y, weights)
 
     def _check_kernel(self, X: Array) -> None:
-        """Before anything of the block is learnt."""
+        """Check the whole block before any of it is learnt."""
         if isinstance(self.kernel, UNIT):
             return
         largest = float(self.kernel.diag(X).max())

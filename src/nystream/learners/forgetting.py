@@ -72,7 +72,7 @@ class Forgetting(FeatureLearner):
         refresh: int | None = None,
         clip: float | None = None,
     ) -> None:
-        solver = ForgettingSolver(lam, decay=decay, refresh=refresh, clip=clip)  # which refuses bad values
+        solver = ForgettingSolver(lam, decay=decay, refresh=refresh, clip=clip)  # which checks the values
         self.features = None if features is None else checked_map(features)
         self.lam, self.decay, self.refresh, self.clip = solver.lam, solver.decay, solver.refresh, solver.clip
 
@@ -81,14 +81,14 @@ class Forgetting(FeatureLearner):
         return Squared()
 
     def add_outputs(self, combination: Array) -> None:
-        """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
+        """Add outputs whose past labels are combinations (K, new) of those of the present outputs. Exact."""
         self.solver_.add_outputs(combination)
         self._gained(combination.shape[1])
 
     def leverage(self, X: Any) -> Array:
-        """(n,) s = z'A^-1 z: large where nothing like x was seen lately."""
+        """Return s = z'A^-1 z (n,), which is large for rows unlike the recent ones."""
         if not self.d_:
-            raise ValueError("this Forgetting has seen no example yet")
+            raise ValueError("this Forgetting has learnt no row yet")
         X = as_block(X, self.d_)
         parts = [self.solver_.leverage(self.features_.transform(X[i : i + BLOCK])) for i in range(0, len(X), BLOCK)]
         return np.concatenate(parts) if parts else np.zeros(0)

@@ -1,4 +1,4 @@
-"""GaussianFilter: a linear model of sparse rows whose weights are independent Gaussians, filtered row by row."""
+"""GaussianFilter: Bayesian linear model of sparse rows with independent Gaussian weights."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["GaussianFilter"]
 
 
 class GaussianFilter(SparseLearner):
-    """Bayesian linear regression or classification with a Gaussian for every weight, all of them independent.
+    """Bayesian linear regression or classification with independent Gaussian weights.
 
     Weight i has the mean w_i and the precision q_i = prior N + v_i, where N is the mean of |x|^2 over the rows so far
     (a constant 1 is part of x). With p = w'x, e = -dl/dp and the curvature h = d2l/dp2, over the columns of the row
@@ -86,9 +86,9 @@ class GaussianFilter(SparseLearner):
         self._checked()
 
     def std(self, X: Any) -> Array:
-        """(n,), or (n, K) for several outputs: standard deviations of the scores under the posterior. Pure.
+        """Return posterior standard deviations of the scores: (n,), or (n, K) for several outputs.
 
-        Of the squared loss in the units of the labels, without their noise.
+        For the squared loss they have the units of the labels and exclude the noise.
         """
         X = self._accepted(X)
         if not self.d_:
@@ -116,7 +116,7 @@ class GaussianFilter(SparseLearner):
         self._filter = Filter(self.loss, 2**self.bits, self.pairs, outputs, *arrays, self.prior, self.noise_)
 
     def _folded(self, one: Array, two: Array) -> Array:
-        """The product of the two Gaussians: means weighted by what was learnt of them, precisions added up."""
+        """Return the product of the two Gaussians: means weighted by learnt precisions, precisions added."""
         K = one.shape[-1] // 2
         v = one[..., K:] + two[..., K:]
         share = one[..., K:] / np.where(v > 0, v, 1.0)

@@ -10,9 +10,9 @@ import numpy as np
 from nystream._core.expansions import Rounds
 from nystream.dictionary.budget import DROPS, Budget, plain_removal
 from nystream.dictionary.plain import PlainExpansion, admit
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.kernels.gaussian import Gaussian
-from nystream.learners.families.expansion import ExpansionLearner, checked_dtype, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, checked_dtype
 from nystream.losses import Loss, VectorLoss, as_loss
 from nystream.runtime.params import at_least, one_of, positive
 from nystream.runtime.types import Array
@@ -24,7 +24,7 @@ RULES = ("exact", "runner_up")
 
 
 class ILK(ExpansionLearner):
-    """Implicit Learning with Kernels: every step minimises the new loss itself, not its tangent.
+    """Implicit Learning with Kernels: every step minimises the new loss itself, not its linearisation.
 
     With eta_t = eta or eta t^(-1/2)::
 
@@ -62,8 +62,8 @@ class ILK(ExpansionLearner):
         strongest rival only. They agree for two classes; "exact" is better with more. A structured hinge with label
         similarities has only "runner_up".
     dtype : {"float64", "float32"}
-        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
-        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        Type of stored points and of kernel values. Single precision takes half the memory for points and less time.
+        Coefficients and predictions are float64, and predictions agree to about five digits.
 
     Deviations from the paper: `multiclass="exact"`, K outputs, weights (which multiply C) and `dtype` are additions.
 
@@ -115,7 +115,7 @@ class ILK(ExpansionLearner):
 
     # -- bounds ----------------------------------------------------------------------------------------------------
     def loss_bound(self, loss: float, norm2: float, *, top: float | None = None) -> float:
-        """What the cumulative loss cannot exceed if some g with |g|^2 <= norm2 has this cumulative loss.
+        """Return an upper bound of the cumulative loss if some g with |g|^2 <= norm2 has this cumulative loss.
 
         With R_t(f) = lam/2 |f|^2 + C l_t(f), a step to the minimiser of |f - f_t|^2/2 + eta_t R_t(f), which is
         1 + eta_t lam strongly convex, and |R_t'(f_t)| <= lam |f_t| + C L X gives for every g::
@@ -146,7 +146,7 @@ class ILK(ExpansionLearner):
         return loss + (T * lam * norm2 / 2 + total) / C
 
     def published_bound(self, loss: float, norm2: float, *, top: float | None = None) -> float:
-        """The theorem of the paper in the words of `loss_bound`: Theorem 2, for `SILK` Theorem 3. With schedule "sqrt".
+        """Return the bound of the paper's Theorem 2, or Theorem 3 for `SILK`, with schedule "sqrt".
 
         loss + (T lam/2 norm2 + a sqrt(T))/C with a = 4 eta C^2 X^2 + 2 U^2/eta, U the larger of |g| and C X/lam, which
         bounds |f_t|; for SILK a = 4 eta (1 + 2/lam) C^2 X^2 + 2 U^2/eta. Derivatives of the loss are at most 1.
@@ -164,11 +164,11 @@ class ILK(ExpansionLearner):
         return 0.0
 
     def _dropped(self, eta: Array, kappa: Array) -> Array:
-        """(T,) bounds on the norm of what each round drops, in units of C L X."""
+        """Return (T,) bounds on the norm of the dropped term of each round, in units of C L X."""
         return np.zeros(len(eta))
 
     def _bound_constants(self, norm2: float, top: float | None) -> tuple[float, float, float]:
-        """C, L and X, or a ValueError where there is no bound."""
+        """Return C, L and X, or raise a ValueError if there is no bound."""
         positive("norm2", norm2, zero=True)
         L = math.inf if self._loss.multiclass else self._loss.lipschitz(math.inf)
         if not math.isfinite(L) or self.outputs_ > 1:
@@ -209,10 +209,10 @@ class ILK(ExpansionLearner):
 class SILK(ILK):
     """Sparse ILK: the implicit step on at most `budget` stored points.
 
-    The step of `ILK`; when more than `budget` points would be stored, exactly one entry goes by the rule `drop`,
-    which may be the new one. Decay makes old coefficients small, so "smallest" forgets old points first unless they
-    matter. O(budget d) time per round ("project": O(budget^2) in rounds that drop), O(budget (d + K)) memory.
-    A small buffer keeps almost every round active, because dropping disturbs f: that is expected.
+    The step of `ILK`; when more than `budget` points would be stored, the rule `drop` removes exactly one entry, which
+    may be the new one. Decay makes old coefficients small, so "smallest" forgets old points first unless they matter.
+    O(budget d) time per round ("project": O(budget^2) in rounds that drop), O(budget (d + K)) memory. With a small
+    buffer almost every round is active, because dropping changes f.
 
     Guarantee: `loss_bound`, with the drops "smallest", "oldest" and "contribution". The point that goes is then no
     larger than the oldest, which has decayed for `budget` rounds. The bound is useful only where lam eta budget is well
@@ -225,10 +225,10 @@ class SILK(ILK):
     kernel, loss, C, tau, lam, eta, schedule, multiclass
         As in `ILK`.
     budget : int, default 128
-        Points stored at most.
+        Largest number of stored points.
     drop : {"smallest", "oldest", "contribution", "project", "merge"}
-        Which entry goes, and whether its share is given to the others: see `nystream.dictionary.Budget`. "project" and
-        "merge" (Gaussian kernel only) cost more time and are better where every stored point matters.
+        Which entry is removed, and whether its function is added to the others: see `nystream.dictionary.Budget`.
+        "project" and "merge" (Gaussian kernel only) cost more time and are better if every stored point matters.
     dtype : {"float64", "float32"}
         As in `ILK`; "project" and "merge" need float64.
 
@@ -286,10 +286,10 @@ class SILK(ILK):
         return super()._bound_constants(norm2, top)
 
     def _dropped(self, eta: Array, kappa: Array) -> Array:
-        """A round that drops one of budget + 1 points drops no more than the oldest of them.
+        """Return bounds by the oldest point, because the dropped one of budget + 1 points is not larger.
 
-        That one is from a round s <= t - budget, with |alpha| <= kappa_s eta_s C L then, and kappa_{s+1} ... kappa_t
-        of it now: the largest over s.
+        The oldest is from a round s <= t - budget. It had |alpha| <= kappa_s eta_s C L, and now has
+        kappa_{s+1} ... kappa_t of that. The bound is the largest over s.
         """
         decayed = np.cumsum(np.log(kappa))  # log of kappa_1 ... kappa_t
         entered = np.maximum.accumulate(np.log(eta) + np.log(kappa) - decayed)  # over s = 1..t

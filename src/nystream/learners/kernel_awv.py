@@ -22,7 +22,7 @@ from nystream.solvers.meter import Meter
 __all__ = ["KernelAAR", "KernelAWV", "KernelRidge"]
 
 BLOCK = 64
-"""Rows that enter the factor by one triangular solve."""
+"""Rows that are added to the factor by one triangular solve."""
 
 
 class KernelRidge(LeastSquares, Averaging):
@@ -46,7 +46,7 @@ class KernelRidge(LeastSquares, Averaging):
     clip : float or None
         Predictions are clipped to [-clip, clip].
     max_points : int or None
-        Refuse, before anything changes, to store more points than this.
+        Raise an error, before any change, instead of storing more points.
 
     Deviations from the paper: none; several outputs share one factor.
 
@@ -67,12 +67,12 @@ class KernelRidge(LeastSquares, Averaging):
     multi_output: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
     vovk: ClassVar[bool] = False
-    _row: RidgeRow | None = None  # the model as it is, compiled, for one row at a time
+    _row: RidgeRow | None = None  # the present model in compiled form, for single rows
 
     def __init__(
         self, kernel: Kernel, *, lam: float = 1.0, clip: float | None = None, max_points: int | None = None
     ) -> None:
-        self.kernel = checked_kernel("kernel", kernel)
+        self.kernel = checked_kernel(kernel)
         self.lam = positive("lam", lam)
         self.clip = None if clip is None else positive("clip", clip)
         self.max_points = None if max_points is None else at_least("max_points", max_points, 1)
@@ -85,7 +85,7 @@ class KernelRidge(LeastSquares, Averaging):
         self._row = None
 
     def _emit(self, R: Array, s: Array) -> Array:
-        """Ridge predictions R (n, K) and leverages s (n,) -> what the learner says."""
+        """Return the predictions of the learner from ridge predictions R (n, K) and leverages s (n,)."""
         P = R / (1 + s)[:, None] if self.vovk else R
         return P if self.clip is None else np.clip(P, -self.clip, self.clip)
 
@@ -94,7 +94,7 @@ class KernelRidge(LeastSquares, Averaging):
         return self._emit(T @ self.e_.view, self._leverage(X, T))
 
     def _averaged(self, X: Array) -> Array:
-        """The mean over rounds of the predictions that the learner would have made for X in them: (n, K). O(t^2) a row.
+        """Return the mean over rounds of the predictions (n, K) that the learner would have made for X. O(t^2) per row.
 
         The coordinates of x in the factor of round t are the first t of those in the factor as it is now, so that all
         ridge predictions are running sums of l e, and all leverages (k(x, x) - running sums of l^2)/lam.
@@ -121,7 +121,7 @@ class KernelRidge(LeastSquares, Averaging):
         return super()._step_one(x, y) if p is None else p
 
     def _one(self, x: Any, y: Any) -> float | None:
-        """The round of one row in one call; None, and nothing done, where the row or the model needs more than that."""
+        """Do the round of one row in one call, or return None and do nothing if it needs the general code."""
         row = self._row or self._bound()
         if self.max_points is not None and self.factor_.n >= self.max_points:
             return None
@@ -151,7 +151,7 @@ class KernelRidge(LeastSquares, Averaging):
         return factor.points_.view, factor.scale_.view, self.e_.view, meter.totals_, meter.columns_
 
     def _bound(self) -> RidgeRow | None:
-        """The model as it is now, compiled; None with several outputs, or where only Python can evaluate the kernel."""
+        """Return the present model in compiled form; None with several outputs or a kernel in Python."""
         form = self.kernel.compiled if self.outputs_ == 1 else None
         if form is not None:
             clip = math.inf if self.clip is None else self.clip
@@ -172,13 +172,13 @@ class KernelRidge(LeastSquares, Averaging):
                 stop = row
                 while stop < len(X) and stop - row < BLOCK and w[stop] > 0:
                     stop += 1
-                if stop == row:  # weight 0: the row is only asked about
+                if stop == row:  # weight 0: the row is only predicted
                     stop += 1
                     P[row:stop] = self._predict(X[row:stop])
                 else:
                     P[row:stop] = self._learn(X[row:stop], Y[row:stop], w[row:stop])
                 row = stop
-        except BaseException:  # all rows or none: a kernel of the user's own may fail anywhere, and Ctrl-C come anytime
+        except BaseException:  # all rows or none: a user's kernel may fail, and Ctrl-C may come at any time
             self._rewind(*before)
             raise
         return P
@@ -190,9 +190,9 @@ class KernelRidge(LeastSquares, Averaging):
         self._row = None
 
     def _learn(self, X: Array, Y: Array, w: Array) -> Array:
-        """One block, every weight > 0: psi = sqrt(w) phi with label sqrt(w) y."""
+        """Learn one block with weights > 0: psi = sqrt(w) phi with label sqrt(w) y."""
         alone = self._one(X[0], float(Y[0, 0])) if len(X) == 1 and w[0] == 1 and Y.shape[1] == 1 else None
-        if alone is not None:  # a row has the same bits on the long way as on the short one
+        if alone is not None:  # a row gives the same bits as in the compiled single-row code
             return np.array([[alone]])
         self._row = None
         root = np.sqrt(w)
@@ -233,7 +233,7 @@ class KernelRidge(LeastSquares, Averaging):
             )
 
     def add_outputs(self, combination: Array) -> None:
-        """New outputs whose past targets are the given linear combinations (K, new) of the present outputs' targets."""
+        """Add outputs whose past labels are combinations (K, new) of those of the present outputs."""
         e = Rows(self.outputs_ + combination.shape[1])
         e.extend(np.hstack([self.e_.view, self.e_.view @ combination]))
         self.e_, self._row = e, None
@@ -241,7 +241,7 @@ class KernelRidge(LeastSquares, Averaging):
         self.meter_ = self.meter_.widened(combination)
 
     def merge(self, other: Self) -> Self:
-        """Learn every example that `other` holds: exact, in any order and any tree."""
+        """Learn every row of `other`: exact, in any order and any tree."""
         same = type(other) is type(self) and other.get_params(deep=False) == self.get_params(deep=False)
         if not same:
             raise ValueError(f"merge needs two learners with equal parameters; got {self!r} and {other!r}")
@@ -282,7 +282,7 @@ class KernelRidge(LeastSquares, Averaging):
 
 
 class KernelAWV(KernelRidge):
-    """Kernel Vovk-Azoury-Warmuth regression, exact: ridge that already counts x_t when it predicts.
+    """Exact kernel Vovk-Azoury-Warmuth regression: ridge regression that already counts x_t when it predicts.
 
     The forecaster of `KernelRidge` divided by 1 + s_t, which is the ridge prediction with x_t added under label 0::
 

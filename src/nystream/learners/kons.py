@@ -12,7 +12,7 @@ from nystream._core.landmarks import WhitenedRow
 from nystream._core.linalg import Triangle
 from nystream.dictionary.rows import Rows
 from nystream.features.base import LARGEST, refuse_large
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.families.averaging import Averaging
 from nystream.learners.kons_bounds import GAIN, OUTSIDE, PREDICTION, ROUND, WIDTH, NewtonBounds
 from nystream.losses import Loss, as_loss
@@ -38,16 +38,16 @@ class KONS(NewtonBounds, Averaging):
         u_{t+1} = w_t - A_t^-1 g_t
 
     Over the points with a gradient, d_i = l'_i sqrt(eta_i), a Cholesky factor L L' = D K D + lam I grows by a row a
-    round. What the gradients alone contribute is A^-1 sum_i d_i b_i phi_i; the projections, which need not have a
-    gradient, add coefficients c_i "outside" of it. With v = L^-1 (b - D K c/lam), one triangular solve serves a round::
+    round. The gradients contribute A^-1 sum_i d_i b_i phi_i. The projections, also in rounds without a gradient,
+    add coefficients c_i. With v = L^-1 (b - D K c/lam), a round takes one triangular solve::
 
         l = L^-1 (d_i k(x_i, x))     u(x) = l.v + k(x)'c/lam     s = phi' A^-1 phi = (k(x,x) - l.l)/lam
         h = u(x) - p,  c = -h/s,  v <- v - (c/lam) l
         if l' != 0:  append the row (d l, sqrt(lam (1 + d^2 s))) to L,  -1/sqrt(eta lam (1 + d^2 s)) to v
 
-    Blocks share one kernel product and one triangular solve; rows that enter inside a block correct those after them.
-    Where d^2 k(x, x) is above 1e12 lam, which double precision could not tell from infinity, the row enters L with that
-    size: the guarantee holds all the same, but `ONS` or `ProsNKons`, which keep A itself, learn better there.
+    Blocks share one kernel product and one triangular solve; rows that enter inside a block correct later ones.
+    If d^2 k(x, x) is above 1e12 lam, beyond the digits of double precision, the row enters L with that limit. The
+    guarantee still holds, but `ONS` or `ProsNKons`, which keep A itself, learn better then.
     Cost per round O(t^2) time and memory for t stored points; rounds without gradient and projection store nothing.
     Guarantee: with eta_t = sigma, the curvature of the loss on [-clip, clip], regret against any function with
     |f(x_t)| <= clip is at most (lam |f|^2 + sum_t g_t' A_t^-1 g_t) / 2, see `regret_bound`.
@@ -56,16 +56,16 @@ class KONS(NewtonBounds, Averaging):
     ----------
     kernel : Kernel
     loss, clip, lam, eta
-        As in `nystream.ONS`; lam is the paper's alpha. The default clip = 1 suits labels in [-1, 1]. It is not for the
-        hinge losses: their kink is at y p = 1, a clipped prediction lies exactly there, and rounding decides whether
-        the round has a gradient (a warning says so). Take clip = 1.5 with "hinge" and "squared_hinge", 2 with
+        As in `nystream.ONS`; lam is the paper's alpha. The default clip = 1 suits labels in [-1, 1]. It does not suit
+        the hinge losses: their kink is at y p = 1, where clipped predictions lie, and rounding decides whether the
+        round has a gradient (there is a warning). Take clip = 1.5 with "hinge" and "squared_hinge", 2 with
         "logistic".
     d_eff : float, default 1.0
         Effective dimension that eta = "sqrt" assumes, and "auto" where the loss has no curvature (hinge, absolute):
         eta_t = sqrt(d_eff/t)/(L clip), with which the paper's bound is O(L clip sqrt(T d_eff log T)). eta may also be a
         function of the round t = 1, 2, ...; rounds are then followed one by one, and the model cannot be saved.
     max_points : int or None
-        Refuse, before anything changes, to store more points than this.
+        Raise an error, before any change, instead of storing more points.
 
     Deviations from the paper: its dual form divides by l', which loses the projection of rounds without a gradient;
     the form above does not divide. The step size is sigma itself, for which the bound holds with a factor 1/2.
@@ -89,9 +89,9 @@ class KONS(NewtonBounds, Averaging):
     scale_: Rows
     v_: Rows
     trace_: float
-    _coef: Array | None = None  # coefficients of u, once a prediction asked for them
-    _index: npt.NDArray[np.intp] | None = None  # which stored points have a row in the factor, once it was asked for
-    _row: NewtonRow | None = None  # the model as it is, compiled, for one row at a time
+    _coef: Array | None = None  # coefficients of u, computed by the first prediction
+    _index: npt.NDArray[np.intp] | None = None  # which stored points have a row in the factor, computed when needed
+    _row: NewtonRow | None = None  # the present model in compiled form, for single rows
 
     def __init__(
         self,
@@ -104,9 +104,7 @@ class KONS(NewtonBounds, Averaging):
         d_eff: float = 1.0,
         max_points: int | None = None,
     ) -> None:
-        if not isinstance(kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
-        self.kernel = kernel
+        self.kernel = checked_kernel(kernel)
         self.loss = loss
         self.clip = positive("clip", clip)
         self.lam = positive("lam", lam)
@@ -155,11 +153,11 @@ class KONS(NewtonBounds, Averaging):
         return P
 
     def _block(self, X: Array, Y: Array, t: int) -> Array:
-        """Rounds t, t + 1, ... Whatever can fail does so before anything changes."""
+        """Do rounds t, t + 1, ... Everything that may fail comes before the first change."""
         if self._one_by_one:
             self._newton = self._single(X, Y, t)
         alone = self._one(X[0], float(Y[0, 0]), t) if len(X) == 1 else None
-        if alone is not None:  # a row has the same bits on the long way as on the short one
+        if alone is not None:  # a row gives the same bits as in the compiled single-row code
             return np.array([[alone]])
         self._row = None
         K, gram = self._kernel_rows(X), self.kernel(X, X)
@@ -180,17 +178,17 @@ class KONS(NewtonBounds, Averaging):
 
     @property
     def _one_by_one(self) -> bool:
-        """Whether every round has constants of its own, so that none share a block."""
+        """Whether every round has its own constants, so that rounds cannot share a block."""
         return self._steps.rule is not None
 
     def _single(self, X: Array, Y: Array, t: int) -> KernelNewton:
-        """The constants of round t, on the row X (1, d)."""
+        """Return the constants of round t for the row X (1, d)."""
         return KernelNewton(self._loss, self.clip, self.lam, self._steps.of(t), 0.0)
 
     def _store(
         self, X: Array, record: Array, T: Array, E: Array, v: Array, scale: Array, pivots: Array, own: Array
     ) -> None:
-        """Points with a coefficient outside the factor, a row in it, or both; E (r, n) are coordinates gained since."""
+        """Store points with a coefficient outside the factor, a row in it, or both; E (r, n) are new coordinates."""
         outside, enters = record[:, OUTSIDE], record[:, GAIN] > 0
         if outside.any():
             self.v_.view[:, 0] -= outside @ T
@@ -211,7 +209,7 @@ class KONS(NewtonBounds, Averaging):
         return super()._step_one(x, y) if p is None else p
 
     def _one(self, x: Any, y: Any, t: int) -> float | None:
-        """Round t of one row in one call; None, and nothing done, where the row or the model needs more than that."""
+        """Do round t of one row in one call, or return None and do nothing if it needs the general code."""
         row = None if self._one_by_one else self._row or self._bound()
         if row is None or (self.max_points is not None and self.points_.n >= self.max_points):
             return None
@@ -234,7 +232,7 @@ class KONS(NewtonBounds, Averaging):
         return p
 
     def _bound(self) -> NewtonRow | None:
-        """The model as it is now, compiled; None where only Python can evaluate the kernel."""
+        """Return the present model in compiled form, or None if only Python can evaluate the kernel."""
         form = self.kernel.compiled
         if form is not None:
             self._row = NewtonRow(self._newton, form, self._factor, LARGEST, self._limit, self._sampler())
@@ -248,22 +246,22 @@ class KONS(NewtonBounds, Averaging):
 
     @property
     def _coin(self) -> float:
-        """The uniform of the next round, where rounds are sampled."""
+        """Return the uniform of the next round, if rounds are sampled."""
         return 0.0
 
     def _sampler(self) -> WhitenedRow | None:
-        """What `_coins` looks at, compiled."""
+        """Return the compiled form of the state that `_coins` uses."""
         return None
 
     def _tossed(self, row: NewtonRow, x: Array) -> None:
-        """`_sampled` of the round that `row` has just had."""
+        """Do `_sampled` for the round that `row` has just done."""
 
     def _coins(self, X: Array, gram: Array) -> tuple[Array | None, Array | None]:
-        """What decides whether rows with a gradient enter the factor; here all do."""
+        """Return which rows with a gradient enter the factor; here all of them."""
         return None, None
 
     def _sampled(self, X: Array, record: Array, odds: Array) -> None:
-        """The block is certain: let what `_coins` looked at follow."""
+        """Update the state of `_coins` after the block has succeeded."""
 
     def _watch_labels(self, Y: Array) -> None:
         if self._note_labels(Y, stacklevel=6):
@@ -285,7 +283,7 @@ class KONS(NewtonBounds, Averaging):
             )
 
     def _mark(self) -> tuple[Any, ...]:
-        """What `_rewind` needs; everything else only grows."""
+        """Return what `_rewind` needs; everything else only grows."""
         return self.points_.n, self._factor.n, self.v_.view.copy(), self.trace_, self.total_loss_
 
     def _rewind(self, mark: tuple[Any, ...]) -> None:
@@ -303,14 +301,14 @@ class KONS(NewtonBounds, Averaging):
         return self.kernel(X, self.points_.view) if self.points_.n else np.zeros((len(X), 0))
 
     def _whitened(self, K: Array) -> Array:
-        """L^-1 (d_i k(x_i, x)) of kernel rows K (n, points)."""
+        """Return L^-1 (d_i k(x_i, x)) of kernel rows K (n, points)."""
         if self._factor.n < self.points_.n:
             K = K[:, self._entered]
         return self._factor.solve(np.ascontiguousarray(K * self.scale_.view[:, 0]))
 
     @property
     def _entered(self) -> npt.NDArray[np.intp]:
-        """Which stored points have a row in the factor."""
+        """Return which stored points have a row in the factor."""
         if self._index is None or len(self._index) != self._factor.n:
             self._index = np.flatnonzero(self.record_.view[:, GAIN])
         return self._index
@@ -337,10 +335,11 @@ class KONS(NewtonBounds, Averaging):
         return np.clip(P, -self.clip, self.clip)
 
     def _averaged(self, X: Array) -> Array:
-        """The mean over rounds of clip(u_t(x)), from the records: O(n) a row after O(n^3) once for projected points.
+        """Return the mean over rounds of clip(u_t(x)): O(n) per row, after O(n^3) once for projected points.
 
-        A stored point changes u by c (k(x) - l(x).l) + v l_i(x): c its coefficient outside of the factor, l its own
-        coordinates when it came, v its entry, of which later projections took c l_i. So u_t(x) is a running sum.
+        A stored point changes u by c (k(x) - l(x).l) + v l_i(x), with its coefficient c outside the factor, its
+        coordinates l when it came, and its entry v, from which later projections subtracted c l_i. So u_t(x) is a
+        running sum.
         """
         record, n = self._record, self.points_.n
         if not n:

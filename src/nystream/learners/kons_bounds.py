@@ -21,11 +21,11 @@ from nystream.runtime.types import Array
 __all__ = ["NewtonBounds", "a_priori_dimension", "effective_dimension", "leverages", "sharp_terms"]
 
 OUTSIDE, GRAD, PREDICTION, GAIN, LEVERAGE, ROUND, WIDTH = range(7)
-"""Columns of `record_`, one row per stored point; the compiled rounds count on this order."""
+"""Columns of `record_`, which has one row per stored point. The compiled rounds use this order."""
 
 
 class NewtonBounds(LabelBound, LossLearner):
-    """What kernel online Newton steps promised and what they delivered, from their records and their factor."""
+    """Regret and regret bounds of kernel online Newton steps, from their records and their factor."""
 
     kernel: Kernel
     lam: float
@@ -37,13 +37,13 @@ class NewtonBounds(LabelBound, LossLearner):
     _steps: NewtonSteps
 
     def regret_against(self, values: Any, Y: Any) -> float:
-        """Cumulative loss so far minus that of a comparator that predicted `values` (n_seen,) where labels were Y."""
+        """Return the cumulative loss minus that of a comparator with predictions `values` (n_seen,) for labels Y."""
         f = self._comparator(values)
         y = as_labels(Y, self.labels, len(f))[:, 0]
         return (self.total_loss_ if self.d_ else 0.0) - float(np.sum(self._loss.value(y, f)))
 
     def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
-        """Bound on the regret so far against every f with |f|^2 <= norm2 and |f(x_t)| <= clip; see `bound_terms`.
+        """Return a bound on the regret against every f with |f|^2 <= norm2 and |f(x_t)| <= clip; see `bound_terms`.
 
         f may be any function of the kernel's space, so that `against` makes no difference. Infinite once a real label
         of a curved loss was beyond clip.
@@ -52,7 +52,7 @@ class NewtonBounds(LabelBound, LossLearner):
         return self.bound_terms(self._norm2(norm2, changes)).total
 
     def bound_terms(self, norm2: float, values: Any = None) -> BoundTerms:
-        """The sharp bound, term by term::
+        """Return the terms of the sharp bound::
 
             1/2 [ lam norm2 + sum g' A_t^-1 g + sum (z_t eta_t - sigma) (g'(w_t - f))^2 ]
 
@@ -76,7 +76,7 @@ class NewtonBounds(LabelBound, LossLearner):
         return terms._replace(excess=math.inf) if self.void_ else terms
 
     def published_bound(self, norm2: float, a_priori: bool = False) -> BoundTerms:
-        """Theorem 1 of the paper: lam norm2 + d_onl/eta_T + 4 clip^2 L^2 sum_t (eta_t - sigma).
+        """Return the bound of Theorem 1 of the paper: lam norm2 + d_onl/eta_T + 4 clip^2 L^2 sum_t (eta_t - sigma).
 
         d_onl is `online_dimension`; `a_priori` replaces it by d_eff(r) (1 + log(1 + kappa^2 T/r)), r = lam/(eta_1 L^2),
         of the raw kernel, which depends on the points alone; O(n^3).
@@ -101,13 +101,13 @@ class NewtonBounds(LabelBound, LossLearner):
         return float(2 * np.log(self._factor.diagonal / math.sqrt(self.lam)).sum()) if self.d_ else 0.0
 
     def online_dimension(self) -> float:
-        """Sum over rounds of d^2 s/(1 + d^2 s), the leverage of the scaled point when it arrived."""
+        """Return the sum over rounds of d^2 s/(1 + d^2 s), the leverage of the scaled point when it arrived."""
         record = self._record
         s = record[:, GAIN] * record[:, GRAD] ** 2 * record[:, LEVERAGE]
         return float((s / (1 + s)).sum())
 
     def effective_dimension(self) -> float:
-        """tr D K D (D K D + lam I)^-1: how many directions the gradients really have at this ridge. O(n^3)."""
+        """Return tr D K D (D K D + lam I)^-1, the effective dimension of the gradients at this ridge. O(n^3)."""
         if not self.d_:
             return 0.0
         inverse = self._factor.solve(np.eye(self._factor.n))
@@ -118,7 +118,7 @@ class NewtonBounds(LabelBound, LossLearner):
         return self.record_.view if self.d_ else np.zeros((0, WIDTH))
 
     def _gradients(self) -> tuple[Array, Array, Array]:
-        """Points, derivatives and step sizes of the rounds with a gradient, whether they entered the factor or not."""
+        """Return points, derivatives and step sizes of all rounds with a gradient."""
         record = self._record
         live = record[:, GRAD] != 0
         points = self.points_.view[live] if self.d_ else np.zeros((0, 1))
@@ -174,6 +174,6 @@ def leverages(kernel: Kernel, X: Array, scale: Array, ridge: float) -> Array:
 
 
 def a_priori_dimension(kernel: Kernel, X: Array, ridge: float, rounds: int) -> float:
-    """d_eff (1 + log(1 + kappa^2 T/ridge)), which no online dimension of these rows, scaled down or not, exceeds."""
+    """Return d_eff (1 + log(1 + kappa^2 T/ridge)), a bound on the online dimension of these rows."""
     top = float(kernel.diag(X).max(initial=0.0))
     return effective_dimension(kernel, X, ridge) * (1 + math.log1p(top * rounds / ridge))

@@ -21,12 +21,12 @@ __all__ = ["KRLS"]
 class KRLS(AtomLearner):
     """Kernel recursive least squares: no ridge, a dictionary of points that are not nearly dependent.
 
-    x becomes an atom if its squared distance to the span of the atoms is more than nu k(x, x). A row counts as the
-    combination a = K_mm^-1 k of atoms that is nearest to it, an atom as itself, so that f is least squares on a::
+    x becomes an atom if its squared distance to the span of the atoms is more than nu k(x, x). A row is replaced by
+    the nearest combination a = K_mm^-1 k of atoms, an atom by itself, and f is least squares on a::
 
         w = argmin sum_s (y_s - a_s'w)^2,       f(x) = a(x)'w       (w: the values of f at the atoms)
 
-    A new atom appends a row e_i to the problem, which fits its label: w <- (w, y). The prediction is made before.
+    A new atom appends a row e_i to the problem, which fits its label: w <- (w, y), after the prediction.
 
     Cost per step O(m^2 + m d) time and memory for m atoms, of which there are finitely many on a bounded domain; whole
     streams are learnt in exact blocks. Without a ridge there is no guarantee, and for small nu predictions reach
@@ -38,7 +38,7 @@ class KRLS(AtomLearner):
     nu : float, default 0.1
         Share of k(x, x) that must lie outside the span, > 0.
     max_atoms : int or None
-        When reached, nobody enters any more.
+        No atom is added beyond this number.
 
     Deviations from the paper: nu is relative to k(x, x), where the paper's is absolute (the same for kernels with
     k(x, x) = 1); K_mm^-1 and the covariance of w are kept as triangular factors, not as inverses; several outputs.
@@ -66,7 +66,7 @@ class KRLS(AtomLearner):
         self.kernel = kernel
         self.nu = positive("nu", nu)
         self.max_atoms = max_atoms
-        self._dictionary()  # refuses bad values here, not at the first example
+        self._dictionary()  # checks the values here, not at the first row
 
     def _dictionary(self) -> DistantAtoms:
         return DistantAtoms(self.kernel, self.nu, self.max_atoms)
@@ -76,7 +76,7 @@ class KRLS(AtomLearner):
         return Squared()
 
     def add_outputs(self, combination: Array) -> None:
-        """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
+        """Add outputs whose past labels are combinations (K, new) of those of the present outputs. Exact."""
         self.solver_.add_outputs(combination)
         self._gained(combination.shape[1])
 
@@ -126,7 +126,7 @@ class KRLS(AtomLearner):
         return super()._step_one(x, y) if p is None else p
 
     def _learn(self, A: Array, Y: Array, entered: list[int], first: int) -> Array:
-        """Rounds on combinations A (n, width), of which the rows `entered` become atoms first, first + 1, ..."""
+        """Do rounds on combinations A (n, width); the rows `entered` become atoms first, first + 1, ..."""
         P, start = np.empty_like(Y), 0
         for i, stop in enumerate([*entered, len(A)], start=first):
             P[start:stop] = self.solver_.run(A[start:stop], Y[start:stop])

@@ -1,4 +1,4 @@
-"""Log odds become probabilities."""
+"""Functions from log odds to probabilities."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["LINKS", "against_the_rest"]
 
 
 def _logistic(P: Array) -> Array:
-    return np.column_stack([special.expit(-P), special.expit(P)])  # 1 - expit(p) would lose what is tiny
+    return np.column_stack([special.expit(-P), special.expit(P)])  # 1 - expit(p) would lose small values
 
 
 def _softmax(P: Array) -> Array:
@@ -22,7 +22,7 @@ def _softmax(P: Array) -> Array:
 
 
 def against_the_rest(P: Array) -> Array:
-    """Log odds (n, K) of every class against the others to probabilities: sigma of each, made to sum to 1."""
+    """Return probabilities from log odds (n, K) of each class against the others: sigma of each, normalised."""
     return _softmax(-np.logaddexp(0.0, -P))  # of log sigma: sums to 1 without 0/0
 
 
@@ -31,4 +31,4 @@ LINKS: dict[str, Callable[[Array], Array]] = {
     "softmax": _softmax,
     "one_vs_rest": against_the_rest,
 }
-"""What `Learner.link` names: predictions (n, 1) of the labels -1/+1, or (n, K) of classes, to probabilities."""
+"""The functions named by `Learner.link`, from predictions (n, 1) for labels -1/+1, or (n, K), to probabilities."""

@@ -1,8 +1,8 @@
-"""NAROW on a kernel: confidence-weighted updates whose confidence never rises beyond what is needed."""
+"""NAROW on a kernel: confidence-weighted updates with bounded confidence."""
 
 from __future__ import annotations
 
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.families.margin import MarginLearner
 from nystream.runtime.params import positive
 
@@ -10,16 +10,16 @@ __all__ = ["NAROW"]
 
 
 class NAROW(MarginLearner):
-    """Second-order classification that counts an input only as far as its direction is still uncertain.
+    """Second-order classification in which an input changes the metric only while its direction is uncertain.
 
     With A = lam I and theta = 0 at the start, a round with y margin < 1 does::
 
         margin = phi' A^-1 theta        chi = phi' A^-1 phi
         A += max(0, b - 1/chi) phi phi'        theta += y phi
 
-    after which phi' A^-1 phi = min(chi, 1/b): what is known well enough leaves the metric alone, so that later labels
-    still move the model. Cost per step O(m^2 + t') time and memory, m the rounds that changed A (as many as it takes
-    to cover the inputs at resolution 1/b) and t' the others that learnt.
+    after which phi' A^-1 phi = min(chi, 1/b): known directions do not change the metric, so that later labels still
+    change the model. Cost per step O(m^2 + t') time and memory, m the rounds that changed A (as many as it takes to
+    cover the inputs at resolution 1/b) and t' the others that learnt.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class NAROW(MarginLearner):
     lam : float, default 1.0
         Ridge of the metric.
     b : float, default 2.0
-        The uncertainty that is left alone is 1/b. For b <= lam / k(x, x) the metric never changes.
+        The metric does not change below the uncertainty 1/b. For b <= lam / k(x, x) the metric never changes.
 
     Deviations from the paper: none known; written from the update rule above.
 
@@ -46,9 +46,7 @@ class NAROW(MarginLearner):
     """
 
     def __init__(self, kernel: Kernel, *, lam: float = 1.0, b: float = 2.0) -> None:
-        if not isinstance(kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
-        self.kernel = kernel
+        self.kernel = checked_kernel(kernel)
         self.lam = positive("lam", lam)
         self.b = positive("b", b)
 

@@ -21,14 +21,14 @@ class NOGD(LandmarkLearner):
         z(x) = S^(-1/2) U' (k(u_1, x), ..., k(u_m, x))
         p_t = w_t'z(x_t),        w_{t+1} = (1 - eta_t lam) w_t - eta_t l'(y_t, p_t) z(x_t)
 
-    Before there are m landmarks it is functional gradient descent on the points so far, f = sum_i alpha_i k(u_i, .);
-    then w = S^(1/2) U' alpha goes on from there: one pass, no row read ahead. O(m d + m r) time per round and
+    Until there are m landmarks it is functional gradient descent on the points so far, f = sum_i alpha_i k(u_i, .);
+    then it continues with w = S^(1/2) U' alpha. O(m d + m r) time per round and
     m d + m r numbers of memory; nothing grows with t. Classes and several real targets are columns of w.
 
     Parameters
     ----------
     kernel : Kernel
-        Any kernel, also one of your own.
+        Any kernel, including your own.
     landmarks : int, default 100
         m.
     rank : int, optional
@@ -42,8 +42,8 @@ class NOGD(LandmarkLearner):
     lam : float, default 0.0
         Ridge; eta lam < 1.
     method : {"sgd", "adagrad"}
-        Plain steps, or steps divided by the root of the squared gradients so far, feature by feature: features of small
-        eigenvalues, which plain steps hardly move, then learn as fast as the others. "adagrad" wants lam = 0.
+        Plain steps, or steps divided by the root of the squared gradients so far, feature by feature: weights of small
+        eigenvalues, which plain steps change slowly, then change as fast as the others. "adagrad" needs lam = 0.
     select : {"first", "support"}
         Landmarks are the first m points, or the first m with a loss (their gradient is not 0).
     tol : float, default 1e-8

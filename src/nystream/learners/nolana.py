@@ -32,8 +32,8 @@ class NOLANA(LandmarkLearner):
                 u_q <- (N_q u_q + x) / (N_q + 1),   N_q <- N_q + 1    the map moves
                 w <- argmin_v sum_i (v'z_new(u_i) - w'z_old(u_i))^2 + theta |v|^2
 
-    The last line is not a refinement but a change of basis: eigenvectors rotate, and the function is carried over by
-    its values at the new landmarks. N_q is 1 at first. Landmarks are given, or the first m rows, as in NOGD, which
+    The last line is a change of basis: eigenvectors rotate, and the function is kept by its values at the new
+    landmarks. N_q is 1 at first. Landmarks are given, or the first m rows, as in NOGD, which
     eps = inf is.
 
     Without a move O(m d + m r) time, with one O(m d + m^2) at rank m and O(m d + m^3) where the kernel matrix is
@@ -44,7 +44,7 @@ class NOLANA(LandmarkLearner):
     Parameters
     ----------
     kernel : Kernel
-        Any kernel, also one of your own.
+        Any kernel, including your own.
     landmarks : int, default 100, or array (m, d)
         m, the first so many rows; or the points themselves, as Algorithm 1 of the paper starts from given centroids
         (those of k-means on a warm-up sample, say). Then the first round already learns on the map.
@@ -146,12 +146,12 @@ class NOLANA(LandmarkLearner):
 
     @property
     def moves(self) -> int:
-        """Rounds so far that moved a landmark."""
+        """Number of rounds that moved a landmark."""
         return self.features_.moves if self.d_ and self.expansion_ is None else 0
 
     @property
     def _refresh(self) -> str:
-        """The solver of the map. AdaGrad divides by coordinate, and these must be those of eigenvectors."""
+        """The solver of the map. AdaGrad needs the coordinates of eigenvectors, because it divides by coordinate."""
         if self.solver != "auto" or self.method == "sgd":
             return self.solver
         return "eigh" if self.rank is None or 3 * self.rank > self._count else "warm"
@@ -191,7 +191,7 @@ class NOLANA(LandmarkLearner):
         return P
 
     def _block(self, X: Array, Y: Array, weights: Array | None, P: Array) -> None:
-        """Rounds into P, in stretches that end where a landmark moves: where that is does not depend on labels."""
+        """Do rounds and write predictions to P, in stretches that end at moves, which do not depend on labels."""
         sight, eps = self.features_.sight(X), self.features_.motion_.eps_
         row = 0
         while row < len(X):
@@ -210,7 +210,7 @@ class NOLANA(LandmarkLearner):
             row = far + 1
 
     def _move(self, z: Array, q: int, gap: float, x: Array, y: Array, weight: float) -> Array:
-        """The round of a row with features z that moves landmark q, `gap` away from it."""
+        """Do the round of a row with features z that moves landmark q, at squared distance `gap`."""
         solver, features = self.solver_, self.features_
         if self.order == "gd_ls":
             p = solver.step(z, y, weight)
@@ -223,7 +223,7 @@ class NOLANA(LandmarkLearner):
         return p
 
     def _follow(self, moved: Change | Turns | None) -> bool:
-        """The weights after a move of the map; whether there was one."""
+        """Update the weights after a move of the map. Return whether there was a move."""
         if isinstance(moved, Change):
             self.solver_.rebase(moved, self.features_.dim)
         elif moved is not None:

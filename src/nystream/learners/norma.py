@@ -9,8 +9,8 @@ import numpy as np
 from nystream._core.expansions import Rounds
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.plain import PlainExpansion, admit, expire
-from nystream.kernels.base import Kernel
-from nystream.learners.families.expansion import ExpansionLearner, checked_dtype, checked_kernel
+from nystream.kernels.base import Kernel, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, checked_dtype
 from nystream.losses import LOSSES, Loss, as_loss
 from nystream.runtime.params import at_least, one_of, positive
 from nystream.runtime.types import Array
@@ -27,7 +27,7 @@ class NORMA(ExpansionLearner):
 
         f_{t+1} = (1 - eta_t lam) f_t - eta_t g k(x_t, .),        b_{t+1} = b_t - eta_t g   (offset, not decayed)
 
-    so that old terms fade geometrically and can be dropped at a price that is known: in the kernel's norm the
+    so that old terms fade geometrically and can be dropped with a known error: in the kernel's norm the
     truncated f errs by at most (1 - eta lam)^budget U X / lam for |l'| <= U, k(x, x) <= X^2, when terms are dropped by
     age. O(m d) time per round and O(m (d + K)) memory for m stored terms, K outputs; m <= budget. Class losses move
     K coefficients per point; real losses take several targets.
@@ -59,8 +59,8 @@ class NORMA(ExpansionLearner):
     nu : float, optional
         Fraction of violations in (0, 1), for the losses above; their own rho or eps is then not used.
     dtype : {"float64", "float32"}
-        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
-        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        Type of stored points and of kernel values. Single precision takes half the memory for points and less time.
+        Coefficients and predictions are float64, and predictions agree to about five digits.
 
     Deviations from the paper: `keep="support"`, K outputs, weights (which multiply the loss) and `dtype` are additions.
 
@@ -116,7 +116,7 @@ class NORMA(ExpansionLearner):
 
     @property
     def multi_output(self) -> bool:
-        """Not with `nu`, which adapts one level."""
+        """False with `nu`, which adapts one level."""
         return self.nu is None
 
     @property
@@ -150,13 +150,13 @@ class NORMA(ExpansionLearner):
         return p
 
     def _adapted(self, y: Array, p: Array, eta: float) -> Array:
-        """The gradient at the level that holds now; and move it such that a share nu of the rounds violates it."""
+        """Return the gradient at the present level, and adapt the level to a share nu of violations."""
         level, nu = float(self.level_[0]), float(self.nu or 0.0)
         if self._loss.adaptable == "tube":
             violated = np.abs(y - p) > level
             self.level_[0] = max(0.0, level + eta * (float(violated[0]) - nu))
             return np.where(violated, np.where(y > p, -1.0, 1.0), 0.0)
-        sign = y if self._loss.labels == "sign" else np.ones(1)  # of novelty there are no labels
+        sign = y if self._loss.labels == "sign" else np.ones(1)  # novelty has no labels
         violated = y * p <= level if self._loss.labels == "sign" else p < level
         self.level_[0] = level + eta * (nu - float(violated[0]))
         return np.where(violated, -sign, 0.0)

@@ -1,4 +1,4 @@
-"""NystromPKAWV and NystromPKRR: kernel least squares in the span of a dictionary that the stream itself fills."""
+"""NystromPKAWV and NystromPKRR: kernel least squares in the span of a dictionary of points of the stream."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from nystream.kernels.base import Kernel
 from nystream.learners.bounds import BoundTerms, fixed_price, moving_price
 from nystream.learners.families.atoms import AtomLearner
 from nystream.learners.families.averaging import Averaging
+from nystream.learners.families.bulk import BulkLearning
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.runtime.params import boolean, one_of, positive
 from nystream.runtime.seeds import checked_seed, generator
 from nystream.runtime.types import Array, Seed
 from nystream.solvers.meter import Meter
+from nystream.solvers.moments import Moments
 from nystream.solvers.nested_awv import NestedAWV
 
 __all__ = ["NystromPKAWV", "NystromPKRR"]
 
 
-class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
+class NystromPKAWV(LeastSquares, AtomLearner, Averaging, BulkLearning):
     """Kernel Vovk-Azoury-Warmuth regression in the span of a growing dictionary (PKAWV with Nystrom projections).
 
     Before y_t is known, x_t may become an atom of the dictionary. With P_t the projection on the span of the atoms of
@@ -38,9 +40,9 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
         f_t = argmin ...                    sum_{s<t} (y_s - <f, P_s phi_s>)^2 + <f, P_t phi_t>^2 + lam |f|^2  "frozen"
 
     In nested Nystrom coordinates z (R R' = K_mm, z = R^-1 k) both are least squares on z with a ridge, and an atom is
-    one more coordinate. "frozen" takes it to be 0 in all past rows: O(m^2 + m d) time a round and in memory for m
-    atoms, whatever the length of the stream. It equals "exact" where every past row lay in the span of its dictionary.
-    "exact", the published algorithm, remembers all rows and finds their new coordinate: O(n (m + d)) for each atom, and
+    one more coordinate. "frozen" sets it to 0 in all past rows: O(m^2 + m d) time a round and in memory for m
+    atoms, whatever the length of the stream. It equals "exact" if every past row lay in the span of its dictionary.
+    "exact", the published algorithm, stores all rows and computes their new coordinate: O(n (m + d)) for each atom, and
     in memory. Whole streams are learnt in exact blocks, also while the dictionary grows.
 
     Guarantee of "frozen", which is plain AWV on the features P_t phi_t, for every f: cumulative loss at most
@@ -60,19 +62,19 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
         Of the sampling, see `nystream.dictionary.KORS`; beta of 1 to 4 is the useful range, `math.inf` keeps all.
     memory : {"frozen", "exact"}
     dictionary : {"kors", "ald"} or array (m, d)
-        Who enters: rows drawn by leverage; rows whose squared distance to the span is more than nu k(x, x); or these
-        points, beforehand, and nobody else.
+        The atoms: rows drawn by leverage; rows whose squared distance to the span is more than nu k(x, x); or these
+        points only.
     nu : float, default 0.1
-        Of "ald".
+        Threshold of "ald".
     max_atoms : int or None
-        When reached, nobody enters any more.
+        No atom is added beyond this number.
     clip : float or None
-        Predictions are clipped to [-clip, clip]; never hurts where |y| <= clip.
+        Predictions are clipped to [-clip, clip]; this never hurts if |y| <= clip.
     average : bool, default False
         Keep the mean of the functions of all rounds, for `averaged`, as in `PKAWV`. f_t is in the span of the atoms of
-        round t, so that nothing of it is lost when atoms enter.
+        round t, so nothing is lost when atoms are added.
     seed : int, Generator or None
-        Of the coins of "kors": one uniform per round.
+        Seed of the sampling with "kors": one uniform per round.
 
     Deviations from the paper: "frozen", "ald" and several outputs are additions. mu = lam is practice, the theorem
     wants it far smaller. The published listing keeps a Cholesky factor of K_nm' K_nm + lam K_mm, which breaks down
@@ -129,21 +131,21 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
         self.clip = None if clip is None else positive("clip", clip)
         self.average = boolean("average", average)
         self.seed = checked_seed(seed)
-        self._dictionary()  # refuses bad values here, not at the first example
+        self._dictionary()  # checks the values here, not at the first row
 
-    # -- what the model knows --------------------------------------------------------------------------------------
+    # -- diagnostics -----------------------------------------------------------------------------------------------
     def log_det(self) -> float:
         """log det(A_t / lam)."""
         return self.solver_.log_det() if self.d_ else 0.0
 
     def effective_dimension(self) -> float:
-        """m - lam tr A_t^-1 for m atoms: how many directions the data really has at this ridge. O(m^3)."""
+        """m - lam tr A_t^-1 for m atoms: the number of directions in which the data outweigh the ridge. O(m^3)."""
         return self.solver_.effective_dimension() if self.d_ else 0.0
 
     def missed(self) -> float:
-        """Delta = sum over rounds of (weight times) k(x, x) - |z(x)|^2: what the dictionary does not see of the rows.
+        """Return Delta, the weighted sum of k(x, x) - |z(x)|^2, the part of the rows outside the dictionary.
 
-        With frozen memory z is of the round itself; with exact memory, of the dictionary as it is now.
+        With frozen memory z is that of the round; with exact memory, that of the present dictionary.
         """
         return self.atoms_.missed if self.d_ else 0.0
 
@@ -152,12 +154,12 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
         return (fixed_price if fixed else moving_price)(energy, self.missed(), self.lam)
 
     def published_bound(self, norm2: float, *, delta: float = 0.05, top: float = 1.0) -> BoundTerms:
-        """Theorem 6 of the paper against every f of the kernel's space with |f|^2 <= norm2, with probability 1 - delta.
+        """Return the bound of Theorem 6 against every f with |f|^2 <= norm2, which holds with probability 1 - delta.
 
         lam norm2 + B^2 d_eff(lam) log(e + e n top/lam) + 2 B^2 (m + 1) n mu/lam for m atoms, where top >= k(x, x), and
-        d_eff of the kernel is replaced by `effective_dimension()` + missed/lam, which bounds it. It is about
-        memory="exact", dictionary="kors", eps = 1/2, mu <= lam and beta >= 12 log(n/delta); a ValueError names what
-        is different. `bound_terms(norm2, against="kernel")` needs none of this and no luck.
+        d_eff of the kernel is replaced by `effective_dimension()` + missed/lam, which bounds it. It needs
+        memory="exact", dictionary="kors", eps = 1/2, mu <= lam and beta >= 12 log(n/delta); a ValueError names a
+        difference. `bound_terms(norm2, against="kernel")` needs none of this and holds always.
         """
         n, mu = max(self.n_seen_, 1), self.lam if self.mu is None else self.mu
         needed = 12 * math.log(n / positive("delta", delta, below=1.0))
@@ -180,7 +182,7 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
         return BoundTerms(self.lam * norm2, B2 * growth, 2 * B2 * (self.size + 1) * n * mu / self.lam)
 
     def loss_bound(self, loss: float, norm2: float) -> float:
-        """What the cumulative loss cannot exceed if some f with |f|^2 = norm2 has this cumulative loss.
+        """Return an upper bound of the cumulative loss if some f with |f|^2 = norm2 has this cumulative loss.
 
         (sqrt(loss) + |f| sqrt(Delta))^2 + lam |f|^2 + regret_bound(). Several outputs: sums over them.
         """
@@ -188,13 +190,13 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
         return float(projected + self.lam * norm2 + self.regret_bound())
 
     def leverage(self, X: Any) -> Array:
-        """(n,) s = z'A^-1 z in the present span. What x has outside of it is not counted here; `std` counts it."""
+        """Return s = z'A^-1 z (n,) in the present span. `std` also counts the part outside the span."""
         return super().leverage(X)
 
     def std(self, X: Any) -> Array:
-        """Predictive standard deviations sqrt(best/n (1 + s + (k(x, x) - |z|^2)/lam)): (n,), or (n, K) with K outputs.
+        """Return standard deviations sqrt(best/n (1 + s + (k(x, x) - |z|^2)/lam)): (n,), or (n, K) with K outputs.
 
-        The last term is the part of x outside the span, about which nothing is known.
+        The last term is the part of x outside the span.
         """
         X = self._block(X)
         outside = self.atoms_.nested_.residual(X) / self.lam
@@ -206,19 +208,19 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
             return 0
         return self.atoms_.nbytes + self.solver_.nbytes + (self.history_.nbytes if self.memory == "exact" else 0)
 
-    # -- what can be done to it ------------------------------------------------------------------------------------
+    # -- changes of the model ---------------------------------------------------------------------------------------
     def add_outputs(self, combination: Array) -> None:
-        """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
+        """Add outputs whose past labels are combinations (K, new) of those of the present outputs. Exact."""
         self.solver_.add_outputs(combination)
         if self.memory == "exact":
             self.history_.add_outputs(combination)
         self._gained(combination.shape[1])
 
     def merge(self, other: Self) -> Self:
-        """Become the model of both streams: of rows projected each on the dictionary of its own round and stream.
+        """Become the model of both streams, with each row projected on the dictionary of its round and stream.
 
         Exact for that model, in any order and any tree; equal dictionaries stay as they are, different ones are united.
-        With `max_atoms`, what the other's rows have outside the atoms that find room is lost, and counted in `missed`.
+        With `max_atoms`, the part of the other's rows outside the kept atoms is lost, and counted in `missed`.
         Seeds may differ. The meter is merged as in `PKAWV`. Frozen memory only.
         """
         self._require("merge")
@@ -233,7 +235,7 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
             raise ValueError(
                 f"merge needs equal columns and outputs; got {self.d_}, {self.outputs_}; {other.d_}, {other.outputs_}"
             )
-        atoms, solver = copy.deepcopy(self.atoms_), copy.deepcopy(self.solver_)  # a refusal must leave nothing behind
+        atoms, solver = copy.deepcopy(self.atoms_), copy.deepcopy(self.solver_)  # an error must not leave a change
         T = atoms.unite(other.atoms_)
         theirs, lost = other.solver_.carried(T, atoms.width)
         solver.widen(atoms.width)
@@ -258,7 +260,7 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
         return SampledAtoms(KORS(self.kernel, mu, eps=self.eps, beta=self.beta, max_atoms=self.max_atoms))
 
     def _key(self) -> dict[str, Any]:
-        """What must agree in models that merge."""
+        """Return the parameters that must agree in models that merge."""
         params = {k: v for k, v in self.get_params(deep=False).items() if k not in ("seed", "dictionary")}
         return {**params, "dictionary": self.dictionary if np.ndim(self.dictionary) == 0 else "given"}
 
@@ -310,6 +312,43 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
             row = part.stop
         return P
 
+    def _learn_bulk(self, X: Array, Y: Array, weights: Array | None) -> None:
+        if self.memory == "exact" and self.n_seen_:
+            raise ValueError("with memory='exact', fit_bulk comes before all other rows; use run from now on")
+        atoms, k = copy.deepcopy(self.atoms_), self.atoms_.squares(X)
+        moments = Moments(atoms.width, self.outputs_)
+        blocks = [slice(i, i + BLOCK) for i in range(0, len(X), BLOCK)]
+        for part in blocks:
+            w = None if weights is None else weights[part]
+            Z, _ = atoms.admit(X[part], k[part], w)
+            if self.memory == "frozen":
+                moments.add(Z, Y[part], w)
+        history = self._recalled(X, Y, k, weights, atoms, moments) if self.memory == "exact" else None
+        self.solver_.widen(atoms.width)
+        self.solver_.learn_moments(moments)
+        self.atoms_ = atoms
+        if history is not None:
+            self.history_ = history
+
+    def _recalled(
+        self, X: Array, Y: Array, k: Array, weights: Array | None, atoms: Growing, moments: Moments
+    ) -> History:
+        """The rows with their coordinates in the span of all atoms, which are added to the moments too."""
+        history = History(self.kernel)
+        history.start(self.d_, self.outputs_)
+        for _ in range(atoms.n):
+            history.append_column(np.zeros(0))
+        atoms.missed_ = 0.0
+        for i in range(0, len(X), BLOCK):
+            part = slice(i, i + BLOCK)
+            w = None if weights is None else weights[part]
+            Z, inside = atoms.nested_.forward(atoms.nested_.values(X[part]))
+            moments.add(Z, Y[part], w)
+            history.extend(X[part], Y[part], Z, w)
+            missed = np.maximum(k[part] - inside, 0.0)
+            atoms.missed_ += float(missed.sum() if w is None else w @ missed)
+        return history
+
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         if self.memory == "exact" or weight == 0:
             return super()._step(x, y, weight)
@@ -331,7 +370,7 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
         return z
 
     def _remember(self, X: Array, Z: Array, Y: Array, weights: Array | None, entered: Indices) -> Array:
-        """One block with exact memory: where a row became an atom, all rows before it learn their new coordinate."""
+        """Do one block with exact memory. After each new atom, all earlier rows get their new coordinate."""
         P, start = np.empty_like(Y), 0
         first = self.size - len(entered)
         for j, stop in enumerate([*entered.tolist(), len(X)]):
@@ -348,7 +387,7 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
         return P
 
     def _past(self, x: Array, z: Array, i: int | None = None) -> tuple[Array, Array, float, Array]:
-        """What the rows so far have along x as atom i: the coordinate, its products, its square, its targets."""
+        """Return the coordinate of the past rows along atom i at x, its products, its square and its targets."""
         i = self.size if i is None else i
         past = self.history_
         column = past.column(x, z[:i], z[i])
@@ -356,7 +395,7 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
         return column, weighted @ past.coordinates, self.lam + float(weighted @ column), weighted @ past.labels
 
     def _leverage(self, X: Array) -> Array:
-        """z'A^-1 z in the present span."""
+        """Return z'A^-1 z in the present span."""
         s = np.empty(len(X))
         for i in range(0, len(X), BLOCK):
             Z = np.zeros((len(X[i : i + BLOCK]), self.solver_.dim_))
@@ -375,7 +414,7 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging):
 
 
 class NystromPKRR(NystromPKAWV):
-    """Online kernel ridge regression in the span of a growing dictionary: `NystromPKAWV` without the look at x_t.
+    """Online kernel ridge regression in the span of a growing dictionary: `NystromPKAWV` without counting x_t.
 
     Predicts with the ridge function of the examples before t itself, without the term f(x_t)^2. Same parameters, cost
     and methods. Usually a little better on independent data, with a worse worst case: regret at most

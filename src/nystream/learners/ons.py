@@ -34,11 +34,11 @@ class ONS(LossLearner, FeatureLearner):
     ----------
     features : FeatureMap, optional
         A map of the inputs, e.g. `Taylor(Gaussian(0.5), degree=6)`; None is the linear model. It is copied; one that
-        was fitted already is used as it stands.
+        was fitted already keeps its state.
     loss : str or Loss, default "squared"
         A loss of one score; curved ones (squared, squared_hinge, logistic) have logarithmic regret.
     clip : float, default 1.0
-        Bound on predictions, and for the squared loss on |y|. Keep it off the kink of hinge losses, e.g. 1.5.
+        Bound on predictions, and for the squared loss on |y|. It must not be the kink of a hinge loss; use e.g. 1.5.
     lam : float, default 1.0
         Ridge of the metric; the papers' alpha or epsilon.
     eta : "auto" or float
@@ -77,20 +77,20 @@ class ONS(LossLearner, FeatureLearner):
         self.lam = lam
         self.eta = eta
         self._loss = as_loss(loss)
-        self._template = self._parts()[1]  # refuses bad values here, not at the first example
+        self._template = self._parts()[1]  # checks the values here, not at the first row
 
     def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
-        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds.
+        """Return a bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds.
 
-        These are functions of the features. against="kernel" adds what functions f of the kernel's space with
-        |f|^2 <= norm2 can do better than their projections on the features, if both stay within clip: L |f| sqrt(n mu),
-        with L the Lipschitz constant of the loss and mu the sum over rows of what the features miss of k(x, x).
+        These are functions of the features. against="kernel" adds the largest advantage of functions f of
+        the kernel's space with |f|^2 <= norm2 over their projections, if both are within clip: L |f| sqrt(n mu), with
+        the Lipschitz constant L of the loss and the `missed` mu of the features.
         Infinite once a real label of a curved loss was beyond clip.
         """
         return self.bound_terms(self._norm2(norm2, changes), against=against).total
 
     def bound_terms(self, norm2: float, *, against: str = "features") -> BoundTerms:
-        """The parts of `regret_bound`."""
+        """Return the terms of `regret_bound`."""
         terms = BoundTerms(*self._solver.bound_terms(norm2))
         if one_of("against", against, AGAINST) == "features" or not self.d_:
             return terms
@@ -99,7 +99,7 @@ class ONS(LossLearner, FeatureLearner):
         return terms._replace(excess=terms.excess + price)
 
     def log_det(self) -> float:
-        """log det(A_t / lam)."""
+        """Return log det(A_t / lam)."""
         return self._solver.log_det()
 
     def _parts(self) -> tuple[FeatureMap, NewtonSolver]:

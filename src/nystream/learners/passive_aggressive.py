@@ -1,4 +1,4 @@
-"""The passive-aggressive family: the smallest change that makes the present example right."""
+"""The passive-aggressive family: the smallest update that corrects the present row."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from nystream._core.expansions import Correction
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.families.correction import UnboundedCorrections, checked_loss
-from nystream.learners.families.expansion import checked_dtype, checked_kernel
+from nystream.learners.families.expansion import checked_dtype
 from nystream.losses import EpsilonInsensitive, Hinge, Loss, MulticlassHinge, StructuredHinge, VectorLoss
 from nystream.runtime.params import one_of, positive
 from nystream.runtime.types import Array
@@ -22,7 +22,7 @@ RULES = ("exact", "runner_up")
 
 
 class PassiveAggressive(UnboundedCorrections):
-    """PA, PA-I and PA-II: passive where the loss is 0, else the smallest change of f that removes it.
+    """PA, PA-I and PA-II: no update if the loss is 0, else the smallest change of f that removes it.
 
     With l = max(0, 1 - y_t f_t(x_t)) and s = k(x_t, x_t)::
 
@@ -49,8 +49,8 @@ class PassiveAggressive(UnboundedCorrections):
         The step with classes; "runner_up" is the paper's. They agree for two classes; "exact" is better with more. A
         structured hinge with label similarities has only "runner_up".
     dtype : {"float64", "float32"}
-        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
-        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        Type of stored points and of kernel values. Single precision takes half the memory for points and less time.
+        Coefficients and predictions are float64, and predictions agree to about five digits.
         With `Linear()` there are no points, and float64 is all there is.
 
     Deviations from the paper: the "exact" step for classes; weights, which multiply C (with variant None a weight of 0

@@ -6,13 +6,13 @@ import numpy as np
 
 from nystream._core.expansions import Correction, RandomMistakes
 from nystream.dictionary.plain import PlainExpansion
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.families.correction import (
     CorrectionLearner,
     UnboundedCorrections,
     checked_loss,
 )
-from nystream.learners.families.expansion import Loop, checked_dtype, checked_kernel
+from nystream.learners.families.expansion import Loop, checked_dtype
 from nystream.losses import Hinge, Loss, MulticlassHinge
 from nystream.runtime.params import at_least
 from nystream.runtime.seeds import checked_seed, generator
@@ -24,7 +24,7 @@ LOSSES = (Hinge, MulticlassHinge)
 
 
 class Perceptron(UnboundedCorrections):
-    """The kernel perceptron: every mistake is stored with its label, nothing else ever changes.
+    """The kernel perceptron: every mistake is stored with its label.
 
     A mistake is y_t f_t(x_t) <= 0, so that f = 0 counts as one::
 
@@ -42,8 +42,8 @@ class Perceptron(UnboundedCorrections):
         Labels -1/+1, or classes 0, 1, 2, ...; a margin that the loss has is not used, similarities between labels
         are (`StructuredHinge`): scores then are those of the joint kernel k(x, x') M[y, y'].
     dtype : {"float64", "float32"}
-        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
-        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        Type of stored points and of kernel values. Single precision takes half the memory for points and less time.
+        Coefficients and predictions are float64, and predictions agree to about five digits.
         With `Linear()` there are no points, and float64 is all there is.
 
     Deviations from the paper: classes (the usual way) and `dtype` are additions.
@@ -77,21 +77,21 @@ class Perceptron(UnboundedCorrections):
 
 
 class RandomBudgetPerceptron(CorrectionLearner):
-    """A perceptron that, when its budget is spent, lets a new mistake take the place of a random old one.
+    """A perceptron that replaces a random stored mistake by a new one when its budget is full.
 
-    The update of `Perceptron`; the slot is floor(budget u) with one uniform u per removal, none otherwise. Removal is
-    blind, which is why the expected mistakes are bounded against every sequence of comparators that moves slowly.
+    The update of `Perceptron`; the slot is floor(budget u) with one uniform u per removal, none otherwise. Because
+    removal is random, the expected mistakes are bounded against every slowly moving sequence of comparators.
     O(budget d) time per round, O(budget d) memory.
 
     Parameters
     ----------
     kernel : Kernel
     budget : int, default 100
-        Points stored at most.
+        Largest number of stored points.
     loss : {"hinge", "multiclass_hinge"} or such a Loss
         Labels -1/+1, or classes, as in `Perceptron`.
     seed : int, Generator or None
-        Of the removals.
+        Seed of the removals.
     dtype : {"float64", "float32"}
         As in `Perceptron`.
 

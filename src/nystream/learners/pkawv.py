@@ -7,46 +7,51 @@ import math
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nystream.data.inputs import as_block, as_labels, as_weights
 from nystream.features.base import FeatureMap, checked_map
 from nystream.features.taylor import Taylor
-from nystream.learners.bounds import BoundTerms, fixed_price, missed_by
+from nystream.learners.bounds import BoundTerms, fixed_price, missed_by, moving_price
 from nystream.learners.families.averaging import Averaging
+from nystream.learners.families.bulk import BULK, BulkLearning
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.runtime.params import Params, boolean, positive
 from nystream.runtime.types import Array
 from nystream.solvers.awv import AWV
 from nystream.solvers.meter import Meter
+from nystream.solvers.moments import Moments
 
 __all__ = ["PKAWV", "PKRR"]
 
 
-class PKAWV(LeastSquares, FeatureLearner, Averaging):
+class PKAWV(LeastSquares, FeatureLearner, Averaging, BulkLearning):
     """Kernel Vovk-Azoury-Warmuth regression on a fixed basis.
 
-    The forecaster that already counts x_t in its regulariser when it predicts; with z_t = z(x_t)::
+    The forecaster counts x_t in its regulariser when it predicts; with z_t = z(x_t)::
 
         A_t = A_{t-1} + z_t z_t'            b_t = b_{t-1} + y_t z_t              A_0 = lam I
         p_t = b_{t-1}' A_t^-1 z_t = b_{t-1}' A_{t-1}^-1 z_t / (1 + z_t' A_{t-1}^-1 z_t)
 
     Cost per step O(r^2) time, O(r^2) memory for r features; nothing grows with t. Several outputs (Y of two
-    dimensions) share the factor of A; a row of weight w counts as w rows. `merge` and `unlearn` are exact.
+    dimensions) share the factor of A; a row of weight w counts as w rows. `merge` and `unlearn` are exact; `fit_bulk`
+    learns a file at once.
     Guarantee: regret at most B^2 log det(A_t/lam) against every function f of the features, whose norm is charged
     lam |f|^2, with B >= |y| unknown; `regret_bound` is the live, sharper form. It says nothing about functions of the
     kernel that the features cannot express; `regret_bound(against="kernel")` does, for Taylor features and Nystrom with
-    given landmarks: it adds B^2 n mu/(mu + lam), mu the sum over rows of what the features miss of k(x, x).
+    given landmarks: it adds B^2 n mu/(mu + lam), where mu is the `missed` of the features.
 
     Parameters
     ----------
     features : FeatureMap
-        A map that does not move, e.g. `Taylor(Gaussian(0.5), degree=6)`. It is copied; one that was fitted already,
-        e.g. `Nystrom(kernel, 100).fit(X)` on a warm-up sample, is used as it stands.
+        A map that does not move, e.g. `Taylor(Gaussian(0.5), degree=6)`, or one that only appends features,
+        `GrowingTaylor(Gaussian(0.5))`. It is copied. A fitted map, e.g. `Nystrom(kernel, 100).fit(X)` on a warm-up
+        sample, keeps its state.
     lam : float, default 1.0
         Ridge; the paper's lambda. Must be positive.
     clip : float or None
-        Predictions are clipped to [-clip, clip]; never hurts where |y| <= clip.
+        Predictions are clipped to [-clip, clip]; this never hurts if |y| <= clip.
     average : bool, default False
         Keep the mean of the functions f_t of all rounds, for `averaged` (online to batch, Remark 2.1 of the paper), in
         r more numbers an output and about twice the time. f_t = A_t^-1 b_{t-1} has counted x_t, as in the paper; its
@@ -91,14 +96,20 @@ class PKAWV(LeastSquares, FeatureLearner, Averaging):
         return self.solver_.log_det() if self.d_ else 0.0
 
     def effective_dimension(self) -> float:
-        """r - lam tr A_t^-1: how many directions the data really has at this ridge. O(r^3)."""
+        """r - lam tr A_t^-1: the number of directions in which the data outweigh the ridge. O(r^3)."""
         return self.solver_.effective_dimension(self._prior) if self.d_ else 0.0
 
     def _projection_price(self, energy: float) -> float:
-        return fixed_price(energy, missed_by(self.features_, type(self).__name__), self.lam)
+        price = moving_price if self.features_.appends else fixed_price
+        return price(energy, missed_by(self.features_, type(self).__name__), self.lam)
+
+    def why_not(self, ability: str) -> str | None:
+        if ability in ("merge", "unlearn") and self.features.appends:
+            return f"{type(self.features).__name__} features depend on the order of the rows"
+        return super().why_not(ability)
 
     def published_bound(self, norm2: float, *, radius: float | None = None) -> BoundTerms:
-        """The bound of the paper against every f of the kernel's space with |f|^2 <= norm2, term by term.
+        """Return the terms of the paper's bound against every f of the kernel's space with |f|^2 <= norm2.
 
         Theorem 3, for any features that are a projection: lam norm2 + B^2 log det(A/lam) + B^2 (mu + lam) n mu/lam^2,
         where mu is replaced by `features_.missed`, which bounds it. With `radius`, a bound on |x - centre|, Theorem 4
@@ -127,17 +138,18 @@ class PKAWV(LeastSquares, FeatureLearner, Averaging):
         return BoundTerms(self.lam * norm2, 1.5 * B2 * (self.log_det() + mu / self.lam), 0.0)
 
     def add_outputs(self, combination: Array) -> None:
-        """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
+        """Add outputs whose past labels are combinations (K, new) of those of the present outputs. Exact."""
         self.solver_.add_outputs(combination)
         self._gained(combination.shape[1])
 
     def merge(self, other: Self) -> Self:
-        """Become the model of both streams, exactly: as if this one had learnt the other's examples too, in any order.
+        """Become the model of both streams, exactly as if this one had also learnt the rows of the other.
 
         Both must have the same features, drawn alike (give a seed). The regret of the merged model is the sum of losses
         minus the best of the pooled data; its bound is the sum of both plus lam |f|^2 for that best f, since each
-        stream was learnt with a regulariser of its own.
+        stream had its own regulariser.
         """
+        self._require("merge")
         if type(other) is not type(self) or self._settings() != other._settings():
             raise ValueError(f"merge needs two learners with equal parameters; got {self!r} and {other!r}")
         if not _same_map(self.features, other.features, state=False):
@@ -159,13 +171,14 @@ class PKAWV(LeastSquares, FeatureLearner, Averaging):
         return self
 
     def unlearn(self, X: Any, Y: Any, weights: Any = None) -> Self:
-        """Forget examples that were learnt, exactly: the model becomes what it would be without them.
+        """Remove learnt rows exactly: the model becomes the one without them.
 
-        O(r^2) a row, in any order, with the labels and weights they were learnt with. Refuses, with nothing changed,
-        rows that cannot have been learnt. `regret` is not known from then on.
+        O(r^2) per row, in any order, with their labels and weights. For rows that cannot have been learnt an error is
+        raised and nothing is changed. `regret` is not known afterwards.
         """
+        self._require("unlearn")
         if not self.d_:
-            raise ValueError(f"this {type(self).__name__} has seen no example yet")
+            raise ValueError(f"this {type(self).__name__} has learnt no row yet")
         X = as_block(X, self.d_)
         Y = as_labels(Y, "real", len(X))
         w = as_weights(weights, len(X))
@@ -185,7 +198,7 @@ class PKAWV(LeastSquares, FeatureLearner, Averaging):
         return self
 
     def _settings(self) -> tuple[Any, ...]:
-        """What must agree in learners that merge, beside the features."""
+        """Return the parameters that must agree in learners that merge, besides the features."""
         return self.lam, self.clip, self.average
 
     def _parts(self) -> tuple[FeatureMap, AWV]:
@@ -205,17 +218,40 @@ class PKAWV(LeastSquares, FeatureLearner, Averaging):
             self.solver_.start_from(prior)
 
     def _check_features(self, features: FeatureMap) -> None:
-        if not features.dim or not features.settled:
+        if not features.dim or not (features.settled or features.appends):
             raise ValueError(
                 f"{type(self).__name__} needs a map that does not move, but {features!r} still takes points from the "
                 "stream; fit it on a warm-up sample first, give it the landmarks, or use NystromPKAWV"
             )
 
+    def predict_features(self, X: Array, Z: Array) -> Array:
+        if self.features_.settled or not self.vovk:
+            return self.solver_.predict(Z)
+        return self.solver_.predict(Z, self.features_.growth(X, Z))
+
     def _step(self, x: Array, y: Array, weight: float) -> Array:
+        change = self.features_.observe(x)
+        if change is not None:
+            self.solver_.rebase(change, self.features_.dim)
         z = self.features_.row(x)
         p = self.solver_.step(z, y, weight)
         self.features_.note(x, z, None if weight == 1.0 else np.array([weight]))
         return p
+
+    def _learn_bulk(self, X: Array, Y: Array, weights: Array | None) -> None:
+        features, moments = copy.deepcopy(self.features_), Moments(self.solver_.dim_, self.outputs_)
+        for i in range(0, len(X), BULK):
+            part = slice(i, i + BULK)
+            sizes = None if features.settled else _observed(features, X[part])
+            Z = features.transform(X[part])
+            if sizes is not None:
+                Z[np.arange(features.dim) >= sizes[:, None]] = 0.0
+            w = None if weights is None else weights[part]
+            moments.add(Z, Y[part], w)
+            features.note(X[part], Z, w)
+        self.solver_.widen(features.dim)
+        self.solver_.learn_moments(moments, self._prior)
+        self.features_ = features
 
     def _leverage(self, X: Array) -> Array:
         parts = [self.solver_.leverage(self.features_.transform(X[i : i + BLOCK])) for i in range(0, len(X), BLOCK)]
@@ -227,7 +263,7 @@ class PKAWV(LeastSquares, FeatureLearner, Averaging):
 
     @property
     def _prior(self) -> Array | None:
-        """What A started from, where that is not lam I."""
+        """The initial matrix, if it is not lam I."""
         penalty = self.features_.penalty
         return None if penalty is None else self.lam * penalty
 
@@ -240,8 +276,8 @@ class PKRR(PKAWV):
     """Online kernel ridge regression on a fixed basis: `PKAWV` that predicts with the ridge function itself.
 
     p_t = b_{t-1}' A_{t-1}^-1 z_t, the ridge function of the examples before t. Same cost, parameters and methods as
-    `PKAWV`. It does not shrink where little was seen: usually a little better on independent data, with a worse worst
-    case. Guarantee: regret at most max_t (y_t - p_t)^2 d_onl; with clipping to [-B, B] and |y| <= B hence at most
+    `PKAWV`. It does not shrink predictions for unusual rows: usually a little better on independent data, with a worse
+    worst case. Guarantee: regret at most max_t (y_t - p_t)^2 d_onl; with clipping to [-B, B] and |y| <= B hence at most
     4 B^2 d_onl.
 
     References
@@ -261,8 +297,17 @@ class PKRR(PKAWV):
     vovk: ClassVar[bool] = False
 
 
+def _observed(features: FeatureMap, X: Array) -> NDArray[np.intp]:
+    """(n,) how many features each row has in its own round; the map sees the rows."""
+    sizes = np.empty(len(X), dtype=np.intp)
+    for i, x in enumerate(X):
+        features.observe(x)
+        sizes[i] = features.dim
+    return sizes
+
+
 def _same_map(a: Params, b: Params, *, state: bool) -> bool:
-    """Whether two maps have equal parameters or, with `state`, equal arrays (counters may differ)."""
+    """Return whether two maps have equal parameters or, with `state`, equal arrays (counters may differ)."""
     if type(a) is not type(b):
         return False
     first, second = (a._state(), b._state()) if state else (a.get_params(deep=False), b.get_params(deep=False))
@@ -278,5 +323,5 @@ def _same(a: Any, b: Any, *, state: bool) -> bool:
         pairs = zip(a, b, strict=False)
         return type(a) is type(b) and len(a) == len(b) and all(_same(x, y, state=state) for x, y in pairs)
     if isinstance(a, np.random.Generator) or state:
-        return True  # what a generator drew is in the arrays
+        return True  # the numbers of a generator are in the arrays
     return bool(a == b)

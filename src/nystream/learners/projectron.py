@@ -1,4 +1,4 @@
-"""Projectron and Projectron++: perceptrons that store only what the stored points cannot express."""
+"""Projectron and Projectron++: perceptrons that project mistakes on the stored points."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from nystream._core.expansions import Projections
 from nystream.dictionary.plain import PlainExpansion
 from nystream.dictionary.span import Span
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.families.correction import CorrectionLearner, checked_loss
-from nystream.learners.families.expansion import Loop, checked_kernel
+from nystream.learners.families.expansion import Loop
 from nystream.losses import Hinge, Loss, MulticlassHinge
 from nystream.runtime.params import at_least, positive
 from nystream.runtime.types import Array
@@ -19,11 +19,11 @@ from nystream.runtime.types import Array
 __all__ = ["Projectron"]
 
 PIVOT = 1e-10
-"""Squared distance to the span, in units of k(x, x), below which a point lies in it."""
+"""Squared distance to the span, in units of k(x, x), below which a point counts as inside."""
 
 
 class Projectron(CorrectionLearner):
-    """A perceptron whose mistakes are projected on the stored points where that loses little.
+    """A perceptron that projects a mistake on the stored points if the error is small.
 
     With d = K^-1 k_t the coefficients of the projection of k(x_t, .) on the span of the stored points, delta its
     distance to that span and m = y f::
@@ -34,7 +34,7 @@ class Projectron(CorrectionLearner):
                           coefficients += y min(l/P, 2 (l - delta/tol)/P, 1) d
 
     K^-1 is applied through a Cholesky factor that gains a row with every stored point. A point closer to the span than
-    1e-5 sqrt(k(x, x)) is always projected: rounding could not tell it from the others. O(m d) time per round,
+    1e-5 sqrt(k(x, x)) is always projected: rounding could not separate it from the span. O(m d) time per round,
     O(m (d + m)) in rounds that change the model, O(m (d + m)) memory for m points. Guarantee: on bounded inputs m is
     bounded without a budget too, since every point is tol away from the span of those before it.
 
@@ -47,13 +47,13 @@ class Projectron(CorrectionLearner):
     budget : int, optional
         Points stored at most; all later mistakes are projected.
     plus : bool, default False
-        Projectron++: also update where the answer is right with a margin below 1.
+        Projectron++: also update for correct predictions with a margin below 1.
     loss : {"hinge", "multiclass_hinge"} or such a Loss
         Labels -1/+1, or classes: the label and its strongest rival move, and delta and P are those of the pair,
         sqrt(2) delta and 2 P; with label similarities M the 2 is M[y,y] + M[y*,y*] - 2 M[y,y*].
 
-    Deviations from the paper: classes are an addition; a Cholesky factor in the place of K^-1, which loses its digits
-    where tol is small and the kernel smooth. The threshold is on the distance; some public code has it on the square.
+    Deviations from the paper: classes are an addition; a Cholesky factor replaces K^-1, which is inaccurate for small
+    tol and smooth kernels. The threshold is on the distance; some public code has it on the square.
 
     References
     ----------

@@ -24,7 +24,7 @@ __all__ = ["ProsNKons"]
 
 
 class ProsNKons(AtomLearner, LossLearner):
-    """Second-order kernel learning at constant cost: online Newton step on features that KORS chooses.
+    """Second-order kernel learning at constant cost: online Newton step on Nystrom features of KORS.
 
     Before y_t is known, x_t becomes an atom with probability min(beta tau, 1), tau its online leverage score. In nested
     Nystrom coordinates z of the atoms::
@@ -49,11 +49,11 @@ class ProsNKons(AtomLearner, LossLearner):
     eps, beta : float
         Of the sampling, see `nystream.dictionary.KORS`.
     warm : bool, default False
-        Keep what was learnt when an atom enters. Usually far better: an early stream is all restarts.
+        Keep the weights when an atom is added. Usually far better, because the start of a stream has many restarts.
     max_atoms : int or None
-        When reached, nobody enters any more.
+        No atom is added beyond this number.
     seed : int, Generator or None
-        Of the coins: one uniform per round.
+        Seed of the sampling: one uniform per round.
 
     Deviations from the paper: the restart comes in the round of the new atom, not one later, so that this round is
     learnt from; the step is sigma, not sigma/2; `warm` is an addition.
@@ -105,21 +105,21 @@ class ProsNKons(AtomLearner, LossLearner):
         self.max_atoms = max_atoms
         self.seed = checked_seed(seed)
         self._loss = as_loss(loss)
-        self._newton()  # the parts refuse bad values here, not at the first example
+        self._newton()  # the parts check the values here, not at the first row
         self._dictionary()
 
     def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
-        """Bound on the regret so far against every f with |f|^2 <= norm2 and |<f, P_t phi_t>| <= clip.
+        """Return a bound on the regret so far against every f with |f|^2 <= norm2 and |<f, P_t phi_t>| <= clip.
 
-        against="features": f predicts with the projected rows as well, <f, P_t phi_t>. With restarts f may be another
-        one in every stretch between two of them. against="kernel": f predicts f(x_t), also within clip, which costs
+        against="features": f predicts with the projected rows too, <f, P_t phi_t>. With restarts there may be another
+        f between each two of them. against="kernel": f predicts f(x_t), also within clip, which costs
         L |f| sqrt(n `missed()`) more, with L the Lipschitz constant of the loss. Infinite once a real label of a curved
         loss was beyond clip.
         """
         return self.bound_terms(self._norm2(norm2, changes), against=against).total
 
     def bound_terms(self, norm2: float, *, against: str = "features") -> BoundTerms:
-        """The parts of `regret_bound`."""
+        """Return the terms of `regret_bound`."""
         one_of("against", against, AGAINST)
         if not self.d_:
             return BoundTerms(0.5 * self.lam * norm2, 0.0, 0.0)
@@ -134,7 +134,7 @@ class ProsNKons(AtomLearner, LossLearner):
         return self.solver_.log_det() if self.d_ else 0.0
 
     def missed(self) -> float:
-        """Delta = sum over rounds of k(x, x) - |z(x)|^2: what the dictionary of the round did not see of the row."""
+        """Return Delta = sum over rounds of k(x, x) - |z(x)|^2, the part of each row outside the dictionary."""
         return self.atoms_.missed if self.d_ else 0.0
 
     def _newton(self) -> ONS:
@@ -186,7 +186,7 @@ class ProsNKons(AtomLearner, LossLearner):
         return super()._step_one(x, y) if p is None else p
 
     def _learn(self, Z: Array, Y: Array, entered: Indices) -> Array:
-        """Rounds on coordinates (n, width), of which the rows `entered` became atoms."""
+        """Do rounds on coordinates (n, width); the rows `entered` became atoms."""
         if self.warm or not len(entered):
             return self.solver_.run(Z, Y)
         P, cuts = np.empty_like(Y), [*entered.tolist(), len(Z)]
@@ -198,7 +198,7 @@ class ProsNKons(AtomLearner, LossLearner):
         return P
 
     def _widen_solver(self) -> None:
-        """Features that are 0 so far, and stay so until their atom has come."""
+        """Add features that are 0 until their atom is added."""
         old, new = self.solver_.metric_.dim_, self.atoms_.width
         if new != old:
             self.solver_.rebase(Change(np.eye(new, old)), new)

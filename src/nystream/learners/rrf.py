@@ -1,4 +1,4 @@
-"""RRF: gradient descent on random features whose scales are learnt with the weights."""
+"""RRF: gradient descent on random features with learnt column scales."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from nystream.runtime.types import Array, Seed
 __all__ = ["RRF"]
 
 RATIO = 30.0
-"""eta / eta_scale where the latter is not given: right for hinge losses and other targets of unit scale."""
+"""Default of eta / eta_scale, for hinge losses and other targets of unit scale."""
 LIMIT = 300.0
 """|log-scale| is kept within this: exp stays finite, and far from 0."""
 BLOCK = 512
-"""Rows whose features a prediction holds at once."""
+"""Rows whose features are in memory at once during a prediction."""
 
 
 class RRF(LossLearner, Averaging):
-    """Random Fourier features with one learnt scale per input column: the kernel is fitted while it is used.
+    """Gradient descent on random Fourier features with one learnt scale per input column.
 
     E is a fixed D x d matrix of normals; the directions are its rows with column n scaled by exp(a_n), from
     a_n = log(1/sigma), the Gaussian kernel. With u = E (e^a x), D = dim / 2 and g = l'(y, p)::
@@ -40,10 +40,10 @@ class RRF(LossLearner, Averaging):
         da_n = g x_n e^{a_n} / sqrt(D) sum_j E_jn (w_sin,j cos u_j - w_cos,j sin u_j)
         w -= eta dw,        a_n -= eta_scale clip(da_n, -1, 1)
 
-    both gradients at the old w and a; for K outputs da is the sum of theirs. Columns that do not matter shrink away,
-    columns that do are resolved more finely. With label similarities M the weights of the K outputs move by M g in the
-    place of g. O(dim (d + K)) time per round and memory; nothing grows with t. Where labels tell nothing the scales may
-    wander far off: sines and cosines of angles beyond a million come one at a time, several times as slow.
+    both gradients at the old w and a; for K outputs da is the sum of theirs. Scales of irrelevant columns
+    shrink, scales of relevant columns grow. With label similarities M the weights of the K outputs move by M g in the
+    place of g. O(dim (d + K)) time per round and memory; nothing grows with t. If labels do not depend on the
+    inputs, scales may become very large; sines and cosines of angles beyond a million are several times as slow.
 
     Parameters
     ----------
@@ -61,10 +61,10 @@ class RRF(LossLearner, Averaging):
     lam : float, default 0.0
         Ridge on the weights.
     average : bool, default False
-        Keep the mean of w over the rounds, for `averaged`, which reads it with the scales of now: the mean of the
-        hypotheses themselves would need the features of every round. With eta_scale = 0 it is just that.
+        Keep the mean of w over the rounds, for `averaged`, which uses it with the present scales: the mean of the
+        hypotheses would need the features of every round. With eta_scale = 0 both are the same.
     seed : int, Generator or None
-        Of the normals.
+        Seed of the normals.
 
     Deviations from the paper: log-scales stay within [-300, 300].
 
@@ -152,7 +152,7 @@ class RRF(LossLearner, Averaging):
 
     @property
     def _gain(self) -> float:
-        """Of a feature: sqrt(k(x, x) / D)."""
+        """The factor sqrt(k(x, x) / D) of a feature."""
         return math.sqrt(gaussian_of(self.kernel, "RRF", "")[1] / (self.dim // 2))
 
     @property
@@ -167,7 +167,7 @@ class RRF(LossLearner, Averaging):
         return self._scores(X, self.W_)
 
     def _scores(self, X: Array, W: Array) -> Array:
-        """W z(x) of every row, (n, K)."""
+        """Return W z(x) of every row, (n, K)."""
         features, P = FourierFeatures(self.E_ * self.scales[:, None], self._gain), np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):
             Z = np.empty((len(X[i : i + BLOCK]), self.dim))
@@ -192,7 +192,7 @@ class RRF(LossLearner, Averaging):
         self._bind()
 
     def _widen(self, d: int) -> None:
-        """New columns get new normals and the scale of the start: zeros there change no feature."""
+        """Add columns with new normals and the initial scale. Zeros in them change no feature."""
         new = self.rng_.standard_normal((self.dim // 2, d - self.d_)).T
         self.E_ = np.ascontiguousarray(np.vstack([self.E_, new]))
         self.a_ = np.append(self.a_, np.full(d - self.d_, self._first))

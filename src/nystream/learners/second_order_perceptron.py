@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nystream.kernels.base import Kernel
+from nystream.kernels.base import Kernel, checked_kernel
 from nystream.learners.families.margin import MarginLearner
 from nystream.runtime.params import positive
 
@@ -10,14 +10,14 @@ __all__ = ["SecondOrderPerceptron"]
 
 
 class SecondOrderPerceptron(MarginLearner):
-    """A perceptron that whitens its inputs by those it was mistaken on.
+    """A perceptron whose inputs are whitened by those of past mistakes.
 
     M are the rounds of past mistakes (the sign of the margin, 0 read as +1, was not the label)::
 
         A = lam I + sum over M phi phi'        theta = sum over M y phi        margin(x) = phi' A^-1 theta
 
-    That is kernel ridge regression on the labels of M. Cost per step O(m^2) time, O(m^2) memory for m mistakes: it
-    stays small where the classes can be separated, and grows with t where they overlap.
+    That is kernel ridge regression on the labels of M. Cost per step O(m^2) time, O(m^2) memory for m mistakes: m
+    stays small if the classes are separable, and grows with t if they overlap.
 
     Parameters
     ----------
@@ -43,9 +43,7 @@ class SecondOrderPerceptron(MarginLearner):
     """
 
     def __init__(self, kernel: Kernel, *, lam: float = 1.0) -> None:
-        if not isinstance(kernel, Kernel):
-            raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
-        self.kernel = kernel
+        self.kernel = checked_kernel(kernel)
         self.lam = positive("lam", lam)
 
     @property

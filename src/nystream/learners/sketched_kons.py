@@ -1,4 +1,4 @@
-"""Sketched-KONS: kernel online Newton steps whose metric counts sampled gradients only."""
+"""Sketched-KONS: kernel online Newton steps with a metric of sampled gradients."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ __all__ = ["SketchedKONS"]
 
 
 class SketchedKONS(KONS):
-    """KONS with a sampled metric: cheaper steps, the more so the fewer gradients are kept; regret grows in proportion.
+    """KONS with a sampled metric. Fewer sampled gradients give cheaper steps and more regret.
 
-    The metric A_t = lam I + sum_s z_s eta_s g_s g_s' counts round t only if a coin z_t falls so. Its odds are
-    max(p_t, gamma), with p_t = min(beta tau_t, 1) from the leverage score tau_t of the scaled point l'_t sqrt(eta_t)
-    phi_t, which KORS estimates on a dictionary of its own::
+    The metric A_t = lam I + sum_s z_s eta_s g_s g_s' counts round t only if z_t = 1, with probability
+    max(p_t, gamma), where p_t = min(beta tau_t, 1) from the leverage score tau_t of the scaled point l'_t sqrt(eta_t)
+    phi_t, which KORS estimates on its own dictionary::
 
         w_t = argmin { (w - u_t)' A_{t-1} (w - u_t) : |w(x_t)| <= clip },     p_t = w_t(x_t) = clip(u_t(x_t))
         u_{t+1} = w_t - A_t^-1 g_t
 
-    One uniform a round drives both coins, so KORS's dictionary is part of the sketch, and gamma = 1 is KONS. Scores are
-    known only with the label, and fall as predictions improve: the sketch is small where learning is easy.
+    Both decisions of a round use the same uniform, so KORS's dictionary is part of the sketch. gamma = 1 is KONS.
+    Scores are known only with the label, and fall as predictions improve: the sketch is small where learning is easy.
     Every point with a gradient stays in the function, so memory still grows with t. Cost per round O(B^2 + t) for B
     rounds in the sketch, about beta d_onl + gamma t.
 
@@ -50,8 +50,8 @@ class SketchedKONS(KONS):
     sketch_weights : None or "inverse"
         None: a round in the sketch counts once, as in Algorithm 3. "inverse": it counts 1/odds times, so that the
         metric is an unbiased estimate of that of `KONS`. Section 6 of the paper argues that this does not help: the
-        bias that it causes in the regret is not controlled. It is here to try the argument; `regret_bound` holds for
-        it too, Theorem 3 does not. Rounds are followed one by one.
+        bias that it causes in the regret is not controlled. `regret_bound` holds for it too, Theorem 3
+        does not. Rounds are followed one by one.
     seed : int, Generator or None
 
     Deviations from the paper: its dual form (Lemma 4) lacks the coin in the term of the metric; the recursion here is
@@ -77,7 +77,7 @@ class SketchedKONS(KONS):
     u_: float
     _atoms: WhitenedRow | None = None  # KORS's dictionary, compiled, for one row at a time
     _uniforms: Coins  # of `rng_`, for the same
-    _enters: bool = False  # whether the round at hand enters a weighted sketch
+    _enters: bool = False  # whether the present round enters a weighted sketch
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class SketchedKONS(KONS):
             one_of("sketch_weights", sketch_weights, ("inverse",))
         self.sketch_weights = sketch_weights
         self.seed = checked_seed(seed)
-        KORS(kernel, lam, eps=eps, beta=beta)  # refuses bad values here, not at the first example
+        KORS(kernel, lam, eps=eps, beta=beta)  # checks the values here, not at the first row
         steps = self._steps
         self._newton = KernelNewton(self._loss, clip, lam, steps.constant, steps.scale, gamma=gamma, eps=eps, beta=beta)
 
@@ -118,7 +118,7 @@ class SketchedKONS(KONS):
 
     @property
     def sketch_size(self) -> int:
-        """Rounds that the metric counts."""
+        """Number of rounds in the metric."""
         return self._factor.n if self.d_ else 0
 
     @property

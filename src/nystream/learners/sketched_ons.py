@@ -13,7 +13,7 @@ __all__ = ["SketchedONS"]
 
 
 class SketchedONS(ONS):
-    """Online Newton step whose metric keeps only the leading directions of the gradients: linear in the features.
+    """Online Newton step whose metric is a sketch of the gradients; its cost is linear in the features.
 
     `ONS` with A_t = lam I + S_t'S_t, where S_t'S_t is the Frequent-Directions sketch of sum_s eta_s g_s g_s': each
     round adds eta_t g_t g_t' and, once there are ell = `sketch` eigenvalues, takes the smallest of them off all::
@@ -23,8 +23,8 @@ class SketchedONS(ONS):
 
     Cost per step, amortised, O(ell r + ell^3) time and O(ell r) memory for r features; nothing grows with t. Guarantee:
     with eta_t = sigma, the curvature of the loss on [-clip, clip], regret against any w with |w'z_t| <= clip is at most
-    (lam |w|^2 + sum_t g_t' A_t^-1 g_t) / 2, see `regret_bound`. The second term is near that of `ONS` where the
-    gradients have few large directions; where they do not, it grows with `lost()` / lam: take a larger sketch or lam.
+    (lam |w|^2 + sum_t g_t' A_t^-1 g_t) / 2, see `regret_bound`. The second term is near that of `ONS` if the
+    gradients have few large directions. Otherwise it grows with `lost()` / lam; use a larger sketch or lam.
     With the default sketch it is faster than `ONS` from about 400 features on (benchmarks/speed/sketched_ons.py).
 
     Parameters
@@ -68,7 +68,7 @@ class SketchedONS(ONS):
         super().__init__(features, loss=loss, clip=clip, lam=lam, eta=eta)
 
     def lost(self) -> float:
-        """What the sketch gave up: sum eta g g' exceeds S'S by at most this in every direction."""
+        """Return the sketching error: sum eta g g' exceeds S'S by at most this in every direction."""
         return cast(SketchedNewtonStep, self._solver).lost()
 
     def _newton(self) -> SketchedNewtonStep:

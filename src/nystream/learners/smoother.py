@@ -1,4 +1,4 @@
-"""KernelSmoother: the weighted mean of the nearest of the latest rows."""
+"""KernelSmoother: the weighted mean label of the nearest recent rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["KernelSmoother"]
 
 
 class KernelSmoother(Learner):
-    """Predicts the mean label of the nearest of the last `window` rows, near ones weighing more.
+    """A smoother that predicts the weighted mean label of the nearest rows in a window.
 
     Of the last W rows, the k nearest to x at squared distances d_1 <= ... <= d_k with labels y_1..y_k::
 
@@ -27,8 +27,8 @@ class KernelSmoother(Learner):
     Of rows at equal distance the later ones count. Before the first row p = 0; while there are fewer than k rows, all
     of them count. A row of weight 0 is predicted and not kept.
 
-    It follows drift at the pace of its window and keeps up with boundaries of any shape, where a frozen set of
-    landmarks cannot; alone it is a good learner only for few, well-scaled columns (`LearnedMetric`).
+    It follows drift at the pace of its window, with boundaries of any shape. Alone it is a good learner only for few,
+    well-scaled columns (`LearnedMetric`).
     O(W d) time a row, W (d + K) numbers of memory.
 
     Parameters
@@ -38,7 +38,7 @@ class KernelSmoother(Learner):
     neighbours : int, default 5
         k, from 1 to 64.
     dtype : {"float64", "float32"}
-        Of the rows in the window and of distances as they are calculated. Single precision takes half the memory for
+        Type of the rows in the window and of distances. Single precision takes half the memory for
         rows and less time; labels and predictions are float64, and predictions agree to some five digits unless
         rounding makes another row a neighbour.
 
@@ -63,7 +63,7 @@ class KernelSmoother(Learner):
     targets_: Array
     """Labels and, in the last column, weights, (W, K + 1)."""
     kept_: int
-    """Rows that were kept so far."""
+    """Number of rows that were stored so far."""
 
     def __init__(self, window: int = 1000, *, neighbours: int = 5, dtype: str = "float64") -> None:
         self.window = at_least("window", window, 1)
@@ -77,14 +77,14 @@ class KernelSmoother(Learner):
         return Squared()
 
     def add_outputs(self, combination: Array) -> None:
-        """New outputs whose labels so far are the combinations (K, new) of the present outputs' labels: exact."""
+        """Add outputs whose past labels are combinations (K, new) of those of the present outputs. Exact."""
         labels, weights = self.targets_[:, :-1], self.targets_[:, -1:]
         self.targets_ = np.hstack([labels, labels @ combination, weights])
         self._gained(combination.shape[1])
 
     @property
     def size(self) -> int:
-        """Rows in the window."""
+        """Number of rows in the window."""
         return min(self.kept_, self.window) if self.d_ else 0
 
     @property

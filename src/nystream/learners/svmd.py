@@ -9,8 +9,8 @@ import numpy as np
 from nystream._core.expansions import MetaDescent
 from nystream.dictionary.budget import Budget
 from nystream.dictionary.plain import PlainExpansion, oldest
-from nystream.kernels.base import Kernel
-from nystream.learners.families.expansion import ExpansionLearner, checked_dtype, checked_kernel
+from nystream.kernels.base import Kernel, checked_kernel
+from nystream.learners.families.expansion import ExpansionLearner, checked_dtype
 from nystream.losses import Loss, as_loss
 from nystream.runtime.params import at_least, positive
 from nystream.runtime.types import Array
@@ -53,8 +53,8 @@ class SVMD(ExpansionLearner):
     budget : int, optional
         Terms stored at most; None keeps all.
     dtype : {"float64", "float32"}
-        Of stored points and of kernel values as they are calculated. Single precision takes half the memory for points
-        and less time; coefficients and predictions are float64, and predictions agree to some five digits.
+        Type of stored points and of kernel values. Single precision takes half the memory for points and less time.
+        Coefficients and predictions are float64, and predictions agree to about five digits.
 
     Deviations from the paper: eta is clamped as above; K outputs share one eta; weights multiply the loss; `dtype`.
 

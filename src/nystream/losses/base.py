@@ -1,4 +1,4 @@
-"""What every loss offers."""
+"""The base class of losses."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ HALVINGS = 200
 
 
 class Loss(Params):
-    """l(y, p): how much the prediction p costs when the label is y; convex in p.
+    """l(y, p), the cost of the prediction p for the label y. It is convex in p.
 
     Scalar losses take and return numbers or arrays (broadcast against each other). Vector losses (`multiclass`) take a
     class number y and scores p of shape (K,), or y (n,) and p (n, K).
 
-    A scalar loss of your own needs `value` and `grad`; `second` for SVMD, `lipschitz` (and `curvature`, where it is
+    Your own scalar loss needs `value` and `grad`; `second` for SVMD, `lipschitz` (and `curvature`, where it is
     not 0) for the second-order learners. `implicit` is then found by bisection.
 
     Examples
@@ -45,11 +45,11 @@ class Loss(Params):
     classes: int | None = None
     """Classes that a multi-class loss fixes; None where they grow with the labels or do not apply."""
     link: ClassVar[Link | None] = None
-    """What turns predictions into probabilities of the classes; None where they are no log-odds."""
+    """The function that turns predictions into class probabilities; None if predictions are not log-odds."""
     estimates_mean: ClassVar[bool] = False
     """Whether the best prediction of real labels is their mean: of labels -1/+1 then 2 P(+1) - 1."""
     adaptable: ClassVar[Literal["margin", "tube"] | None] = None
-    """The constant that can be learnt along with the predictor, from a wanted share of violations (`NORMA(nu=...)`)."""
+    """The constant that can be learnt with the predictor from a target share of violations (`NORMA(nu=...)`)."""
     tail_curvature: ClassVar[float] = 0.0
     """Second derivative far from the label where the first grows without bound; 0 where |l'| is bounded."""
 
@@ -60,7 +60,7 @@ class Loss(Params):
 
     @property
     def margin(self) -> float | None:
-        """The score, with the sign of the label, from which on nothing is lost; None where there is no such score."""
+        """The signed score from which on the loss is 0; None if there is no such score."""
         return None
 
     @property
@@ -105,7 +105,7 @@ class Loss(Params):
         return np.where(live, (0.5 * (lo + hi) - p) / np.where(live, s, 1.0), 0.0)[()]
 
     def check_rule(self, rule: str) -> None:
-        """Refuse a rule of the implicit step ("exact", "runner_up") that a loss of several classes does not have."""
+        """Raise a ValueError for a rule of the implicit step ("exact", "runner_up") that the loss does not have."""
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
         """Largest sigma with l(a) >= l(b) + l'(b)(a-b) + sigma/2 (l'(b)(a-b))^2 for all a, b in [-clip, clip].
@@ -121,5 +121,5 @@ class Loss(Params):
 
     @property
     def compiled(self) -> CompiledLoss | None:
-        """The formula as compiled loops know it; None: only Python knows this loss, and is asked row by row."""
+        """The compiled form of the loss; None if only Python can evaluate it, row by row."""
         return None

@@ -34,7 +34,7 @@ LOSSES: dict[str, type[Loss]] = {
 
 
 def as_loss(loss: Any) -> Loss:
-    """The loss itself, or the loss of that name with its default constants.
+    """Return a loss as it is, or the loss of that name with its default constants.
 
     Examples
     --------

@@ -48,7 +48,7 @@ class MulticlassHinge(VectorLoss):
         self._form = CompiledLoss(self.name)
 
     def _rivals(self, y: Labels, p: Array) -> Array:
-        """D[y,j] + p_j, and -inf at j = y."""
+        """Return D[y,j] + p_j, and -inf at j = y."""
         D = self.label_margins
         R = (1.0 if D is None else D[y]) + p
         R[np.arange(len(p)), y] = -np.inf
@@ -157,7 +157,7 @@ class StructuredHinge(MulticlassHinge):
 
 
 def _threshold(ranked: Array, candidates: Array) -> Array:
-    """The candidate of the largest n whose n-th distance is below it, (rows, 1). The first always is."""
+    """Return the candidate (rows, 1) of the largest n whose n-th distance is below it. The first always is."""
     below = ranked < candidates
     last = np.maximum(below.sum(axis=1) - 1, 0)  # below is a prefix of ones: the rule is monotone in n
     return candidates[np.arange(len(ranked)), last][:, None]

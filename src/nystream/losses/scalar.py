@@ -1,4 +1,4 @@
-"""The losses of one prediction: NumPy forms for arrays, compiled forms of the same formulas for plain numbers."""
+"""Losses of one prediction: NumPy code for arrays, compiled code of the same formulas for single numbers."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ NUMBER = (float, int)
 
 
 class ScalarLoss(Loss):
-    """A loss with one constant at most, known to the compiled loops; constructors set `_form`.
+    """A loss with at most one constant and a compiled form. Constructors set `_form`.
 
-    The NumPy forms `_value`, `_grad`, `_second`, `_implicit` are the definition. Python numbers (and NumPy float
-    scalars) go through their compiled twins, which cost a function call instead of a dozen ufuncs.
+    The NumPy methods `_value`, `_grad`, `_second`, `_implicit` are the definition. Single numbers use the compiled
+    form, which takes one function call instead of a dozen ufuncs.
     """
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class ScalarLoss(Loss):
         return np.zeros(np.broadcast_shapes(y.shape, p.shape))[()]
 
     def _implicit(self, y: Array, p: Array, s: Array, c: Array) -> Any:
-        """The step for s > 0 and c > 0."""
+        """Return the step for s > 0 and c > 0."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Softmax: multinomial logistic loss."""
+"""The softmax (multinomial logistic) loss."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Softmax(VectorLoss):
 
 
 def _closed(pi: Array, y: Labels) -> Array:
-    """pi - e_y, with the entry of y as minus the sum of the others: no cancellation, and the sum is 0."""
+    """Return pi - e_y. The entry of y is minus the sum of the others, which avoids cancellation."""
     rows = np.arange(len(pi))
     g = pi.copy()
     g[rows, y] = 0.0
@@ -89,7 +89,7 @@ def _closed(pi: Array, y: Labels) -> Array:
 
 
 def _root(y: Labels, q: Array, sc: Array) -> Array:
-    """x with v(x) = sum_{j != y} omega_j(x), v = sc - omega_y; both sides of one row, by bracketed Newton.
+    """Solve v(x) = sum_{j != y} omega_j(x), v = sc - omega_y, for the x of each row by bracketed Newton.
 
     v - sum is increasing and concave in x: Newton from the left end stays in the bracket but for rounding.
     """
@@ -117,7 +117,7 @@ def _root(y: Labels, q: Array, sc: Array) -> Array:
 
 
 def _gain(omega: Array, sc: Array, x: Array) -> Array:
-    """v = sc - omega with x = v - log(1 - v/sc): where the difference cancels, one Newton step on this restores it."""
+    """Return v = sc - omega. One Newton step on x = v - log(1 - v/sc) restores the digits lost to cancellation."""
     v = sc - omega
     far = omega <= 0.5 * sc
     near = np.where(far, 0.0, v)

@@ -1,4 +1,4 @@
-"""Step sizes of Newton-like learners from the constants of the loss."""
+"""Step sizes of Newton-type learners, computed from the constants of the loss."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ Eta: TypeAlias = str | float | Callable[[int], float]
 
 
 class NewtonSteps(NamedTuple):
-    """eta_t = rule(t) where there is one, else constant where that is positive, else scale / sqrt(t)."""
+    """Step sizes: eta_t = rule(t) if there is a rule, else the constant if it is positive, else scale / sqrt(t)."""
 
     sigma: float
     """Curvature of the loss on [-clip, clip]; 0 where it has linear pieces."""
     constant: float
     scale: float
     limit: float
-    """Bound on |y| that the curvature relies on; infinite where nothing depends on it."""
+    """Bound on |y| that the curvature relies on; infinite if it does not depend on |y|."""
     rule: Callable[[int], float] | None = None
 
     def of(self, t: int) -> float:
-        """eta_t of one round; refuses a rule that gives no number above 0."""
+        """Return eta_t of one round. A rule must give a number above 0."""
         return float(positive(f"eta({t})", self.rule(t)) if self.rule is not None else self.at(t))
 
     def at(self, t: Any) -> Array:
-        """eta_t of rounds t = 1, 2, ..."""
+        """Return eta_t of rounds t = 1, 2, ..."""
         t = np.asarray(t, dtype=np.float64)
         if self.rule is not None:
             return np.array([self.of(int(s)) for s in t.ravel()]).reshape(t.shape)
@@ -43,7 +43,7 @@ class NewtonSteps(NamedTuple):
 
 
 def checked_eta(eta: Eta, *, functions: bool = False) -> Eta:
-    """The value itself, or a ValueError: "auto", "sqrt", a number > 0 or, where these are allowed, a function of t."""
+    """Return "auto", "sqrt", a number > 0 or, if allowed, a function of t as it is; else raise a ValueError."""
     if (isinstance(eta, str) and eta in ("auto", "sqrt")) or (functions and callable(eta)):
         return eta
     wanted = "a number, 'auto', 'sqrt' or a function of the round" if functions else "a number, 'auto' or 'sqrt'"
@@ -51,7 +51,7 @@ def checked_eta(eta: Eta, *, functions: bool = False) -> Eta:
 
 
 def newton_steps(loss: Loss, clip: float, eta: Eta, d_eff: float = 1.0) -> NewtonSteps:
-    """The rule for predictions in [-clip, clip].
+    """Return the step sizes for predictions in [-clip, clip].
 
     "auto" is sigma if sigma > 0, otherwise "sqrt"; "sqrt" is sqrt(d_eff/t) / (L clip), where L bounds the derivative of
     the loss. A number, or a function of t, is taken as it is.
@@ -73,7 +73,7 @@ def newton_steps(loss: Loss, clip: float, eta: Eta, d_eff: float = 1.0) -> Newto
 
 
 def warn_if_on_kink(loss: Loss, clip: float) -> None:
-    """A warning where the derivative jumps at p = clip, for signed labels (the kink of a real label moves with it)."""
+    """Warn if the derivative jumps at p = clip, for labels -1/+1 (the kink of a real label moves with it)."""
     if loss.labels == "real":
         return
     nearby = 1e-9 * clip

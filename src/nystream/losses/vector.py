@@ -1,4 +1,4 @@
-"""The losses of a score vector: what multi-class hinge, structured hinge and softmax share."""
+"""The base class of losses of a score vector: multi-class hinge, structured hinge, softmax."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class VectorLoss(Loss):
 
     y a number and p (K,) give one value, a gradient (K,), a Hessian (K, K), a step (K,), through the compiled forms;
     y (n,) and p (n, K) give n of each, through the NumPy forms `_value`, `_grad`, `_second`, `_exact`, which are the
-    definition. With `classes=None` any K is understood, so that the scores may grow with the labels. Constructors set
-    `_form`.
+    definition. With `classes=None` any K is understood, so that the scores may grow with the labels. Constructors
+    set `_form`.
     """
 
     labels: ClassVar[LabelKind] = "class"
@@ -34,28 +34,28 @@ class VectorLoss(Loss):
     _form: CompiledLoss
 
     def value(self, y: Any, p: Any) -> Any:
-        """L(y, p): a float, or (n,)."""
+        """Return L(y, p): a float, or (n,)."""
         if np.ndim(p) == 1:
             return self._form.multi_value(int(y), p)
         return self._value(*self._block(y, p))
 
     def grad(self, y: Any, p: Any) -> Any:
-        """A subgradient in p: (K,), or (n, K). Its entries sum to 0."""
+        """Return a subgradient in p: (K,), or (n, K). Its entries sum to 0."""
         if np.ndim(p) == 1:
             return self._form.multi_grad(int(y), p)
         return self._grad(*self._block(y, p))
 
     def second(self, y: Any, p: Any) -> Any:
-        """Hessian in p: (K, K), or (n, K, K)."""
+        """Return the Hessian in p: (K, K), or (n, K, K)."""
         if np.ndim(p) == 1:
             return self._second(*self._block([y], np.asarray(p)[None]))[0]
         return self._second(*self._block(y, p))
 
     def implicit(self, y: Any, p: Any, s: Any, c: Any, *, rule: str = "exact", scores: Any = None) -> Any:
-        """Coefficients (K,), or (n, K), of the proximal step: argmin_a s/2 |a|^2 + c L(p + s a). They sum to 0.
+        """Return coefficients (K,), or (n, K), of the proximal step: argmin_a s/2 |a|^2 + c L(p + s a). They sum to 0.
 
         rule : "exact" for that minimiser; "runner_up" moves only y and its strongest rival (hinges only).
-        scores : the scores that choose the rival of "runner_up", where they are not p.
+        scores : the scores that choose the rival of "runner_up", if they are not p.
         """
         self.check_rule(one_of("rule", rule, RULES))
         if np.ndim(p) == 1:
@@ -73,7 +73,7 @@ class VectorLoss(Loss):
         return np.where(live, alpha, 0.0)
 
     def lipschitz(self, clip: float, bound: float | None = None) -> float:
-        """sqrt(2), which bounds the Euclidean norm of the gradient."""
+        """Return sqrt(2), which bounds the Euclidean norm of the gradient."""
         return math.sqrt(2.0)
 
     @property
@@ -102,7 +102,7 @@ class VectorLoss(Loss):
         raise NotImplementedError
 
     def _exact(self, y: Labels, p: Array, s: Array, c: Array) -> Array:
-        """The step for K >= 2 and columns s > 0, c > 0."""
+        """Return the step for K >= 2 and columns s > 0, c > 0."""
         raise NotImplementedError
 
     def _runner_up(self, y: Labels, p: Array, s: Array, c: Array, scores: Array) -> Array:

@@ -1,4 +1,4 @@
-"""AIOLI on explicit features: logistic regression that counts the row to be predicted with both of its labels."""
+"""AIOLI on explicit features: logistic regression that adds the row to be predicted with both labels."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ CURVATURES = ("published", "sharp")
 STEPS = 60
 """Newton steps of `predicted_log_odds`; it needs at most 19 for m and v from 1e-8 to 1e8."""
 DONE = 4e-16
-"""A relative step that is rounding."""
+"""Relative step size below which Newton stops."""
 LEAST_WEIGHT = 1e-100
-"""Of a row that was predicted with certainty: its target p + y S(-y p)/w stays a number, and w times it is right."""
+"""Smallest weight of a row. It keeps the target p + y S(-y p)/w finite for predictions with certainty."""
 
 
 def curvature(clip: float, kind: str = "published") -> float:
@@ -119,10 +119,10 @@ class AIOLI(Solver):
     def _reset(self, dim: int) -> None:
         self.dim_ = dim
         self.metric_ = AWV(2 * self.lam, vovk=False)
-        self.metric_.start(max(dim, 1), 1)  # a map that still collects may have no feature yet
+        self.metric_.start(max(dim, 1), 1)  # a growing map may have no feature yet
 
     def predict(self, Z: Array, growth: Array | None = None) -> Array:
-        """Log-odds (n, 1). growth (n,): squares of coordinates that the rows would append to the map, 0 in A and b."""
+        """Return log-odds (n, 1). growth (n,) holds squares of new coordinates of the rows, 0 in A and b."""
         if not self.dim_:
             return np.zeros((len(Z), 1))
         m, v = self.metric_.engine.query(Z)
@@ -145,7 +145,7 @@ class AIOLI(Solver):
         return P
 
     def rebase(self, change: Change, dim: int) -> None:
-        """Follow a map that appends coordinates, 0 in every row so far; start anew where it starts anew."""
+        """Follow a map that appends coordinates (0 in every row so far) or restarts."""
         if change.transport is None:
             self.restarts_ += 1
             self._reset(dim)
@@ -156,11 +156,11 @@ class AIOLI(Solver):
             self.dim_ = dim
 
     def log_det(self) -> float:
-        """log det(A/(2 lam)), since the last restart."""
+        """Return log det(A/(2 lam)) since the last restart."""
         return self.metric_.log_det()
 
     def bound_terms(self, norm2: float) -> tuple[float, float, float]:
-        """lam norm2 (once for every restart too), sum of Z_t, 0: their sum bounds the regret against |w|^2 <= norm2.
+        """Return lam norm2 (also per restart), sum Z_t, 0: their sum bounds the regret against |w|^2 <= norm2.
 
         Z_t = v_t/2 [ S(y_t p_t)^2/(1 + w_t v_t) - tanh(p_t/2)^2 ] <= (1/c) log(det A_t/det A_{t-1}).
         """

@@ -14,19 +14,20 @@ from nystream.runtime.incremental import Task
 from nystream.runtime.params import boolean, positive
 from nystream.runtime.types import Array, Change
 from nystream.solvers.base import Solver
-from nystream.solvers.factored import Factored, padded
+from nystream.solvers.factored import Factored, padded_width
 from nystream.solvers.meter import Meter
+from nystream.solvers.moments import Moments
 
 __all__ = ["AWV"]
 
 AVERAGED = 64
-"""Rows whose functions are added to the mean by one factorisation."""
+"""Rows that are added to the mean function by one factorisation."""
 BELOW = 0.5
-"""Unlearning stops where a pivot falls below this share of the ridge, which no set of learnt rows can do."""
+"""Unlearning stops if a pivot falls below this share of the ridge, which learnt rows cannot cause."""
 
 
 class AWV(Factored, Solver):
-    """Least squares with a ridge, exact in every round: ridge regression, or AWV, which already counts z_t.
+    """Exact streaming least squares with a ridge: ridge regression, or AWV, which already counts z_t.
 
     With A_t = lam I + sum_{s<=t} w_s z_s z_s' and b_t = sum_{s<=t} w_s y_s z_s::
 
@@ -34,21 +35,21 @@ class AWV(Factored, Solver):
         AWV    p_t = b_{t-1}' A_t^-1 z_t = r_t / (1 + w_t s_t),      s_t = z_t' A_{t-1}^-1 z_t
 
     The state is the factor A = L D L' with q = D^-1 L^-1 b (`Factored`). One pass over L predicts and learns in 2 r^2
-    flops, the least there is (r^2 for the quadratic form, r^2 to absorb z z'); it only ever adds positive terms, so
-    rounding does not build up and nothing is refreshed. `run` takes several rows through L at a time and gives the same
-    bits as `step`, and `predict` those of a `step` of weight 1. Several outputs share the factor, and ridge predictions
-    are Z @ weights.
+    flops (r^2 for the quadratic form, r^2 to absorb z z'). It only adds positive terms, so rounding errors do not build
+    up. `run` processes several rows per pass and gives the same bits as `step`; `predict` gives those of a `step` of
+    weight 1. Several outputs share the factor, and ridge
+    predictions are Z @ weights.
 
     O(r^2) time a row, r^2/2 numbers of memory for r features, whatever the length of the stream. A row of weight w
-    counts as w rows (and the forecaster counts z_t with its weight); one of weight 0 is predicted and not learnt. What
-    the model promises is on its `meter_`.
+    counts as w rows (and the forecaster counts z_t with its weight); one of weight 0 is predicted and not learnt.
+    `meter_` holds the regret bound.
 
     Parameters
     ----------
     lam : float, default 1.0
         Ridge, > 0.
     vovk : bool, default True
-        Predict as AWV does; False: as ridge regression.
+        True: predictions of AWV; False: of ridge regression.
     clip : float or None
         Predictions are clipped to [-clip, clip].
     average : bool, default False
@@ -77,11 +78,11 @@ class AWV(Factored, Solver):
     engine: LDL
     meter_: Meter
     sum_: Array
-    """(dim, K) sum of the weights that made the predictions, with `average`."""
+    """(dim, K) sum of the weights of all rounds, with `average`."""
     rounds_: int
-    """How many there were."""
+    """Number of rounds in `sum_`."""
     ground_: Array | None = None
-    """(dim,) D of the matrix that A started from, where that is not lam I."""
+    """(dim,) D of the initial matrix A_0, if it is not lam I."""
 
     def __init__(
         self, lam: float = 1.0, *, vovk: bool = True, clip: float | None = None, average: bool = False
@@ -99,18 +100,18 @@ class AWV(Factored, Solver):
         self._bind()
 
     def start_from(self, A: Array, b: Array | None = None, *, overwrite: bool = False) -> None:
-        """Begin anew from A_0 = A (dim, dim), positive definite, in place of lam I, and b_0 = b (dim, K), 0 if None.
+        """Restart from a positive definite A_0 = A (dim, dim) in place of lam I, and b_0 = b (dim, K), 0 if None.
 
         For features in which a function's squared norm is not |w|^2: kernel rows of landmarks with A = lam K_mm are
-        Nystrom features without the triangular solve for every row. Wherever this class says lam I and lam |f|^2, it
-        is then A and w'Aw. O(dim^3). Refuses, with nothing changed, a matrix that is not positive definite.
-        `overwrite`: A and b, C-ordered, may be used up, and only the lower triangle of A need be filled.
+        Nystrom features without the triangular solve for every row. In this class, lam I
+        and lam |f|^2 then stand for A and w'Aw. O(dim^3). If A is not positive definite, an error is raised and nothing
+        is changed. `overwrite`: A and b, C-ordered, may be overwritten, and only the lower triangle of A is read.
         """
         self._take(A, np.zeros((self.dim_, self.outputs_)) if b is None else b, overwrite=overwrite)
         self._settle()
 
     def starting_from(self, A: Array, b: Array) -> Task[None]:
-        """`start_from` with `overwrite`, a piece at a time."""
+        """Do `start_from` with `overwrite` in pieces."""
         yield from self._taking(A, b)
         self._settle()
 
@@ -121,8 +122,13 @@ class AWV(Factored, Solver):
         if self.average:
             self.sum_, self.rounds_ = np.zeros((self.dim_, self.outputs_)), 0
 
-    def predict(self, Z: Array) -> Array:
-        return self.engine.query(Z, True)[0]
+    def predict(self, Z: Array, growth: Array | None = None) -> Array:
+        """(n, K) predictions. growth (n,): squares of features that the rows would append, which are 0 in A and b."""
+        if growth is None or not self.vovk:
+            return self.engine.query(Z, True)[0]
+        R, s = self.engine.query(Z)
+        P = R / (1 + s + growth / self.lam)[:, None]
+        return P if self.clip is None else np.clip(P, -self.clip, self.clip)
 
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
         if self.average:
@@ -130,7 +136,7 @@ class AWV(Factored, Solver):
         return self.engine.step(z, y, weight)
 
     def step_one(self, z: Array, y: float) -> float:
-        """`step` for one output and weight 1, in plain numbers: the shortest way in for one row at a time."""
+        """Do `step` for one output and weight 1, with plain numbers. It is the fastest way for single rows."""
         if self.average:
             self._accumulate(z[None], np.array([[y]]), np.ones(1))
         return self.engine.step_one(z, y)
@@ -139,7 +145,7 @@ class AWV(Factored, Solver):
         return None if self.average else self.engine.one_mapped(features, x, y, 0)
 
     def one_kept(self, features: RowMap, x: Any, y: Any, weight: float, rows: Array, at: int) -> float | None:
-        """`one` of that weight; its features, label and the weight 1 go to row `at` of `rows`."""
+        """Do `one` with this weight, and write features, label and the weight 1 to row `at` of `rows`."""
         return self.engine.one_kept(features, x, y, weight, rows, at)
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
@@ -155,10 +161,13 @@ class AWV(Factored, Solver):
 
     # -- the mean function -----------------------------------------------------------------------------------------
     def averaged(self) -> Array:
-        """(dim, K) mean over the rounds of the weights that made their predictions: f_t = A_{t-1}^-1 b_{t-1} for
+        """Return the (dim, K) mean of the weights that made the predictions: f_t = A_{t-1}^-1 b_{t-1} for
         ridge, f_t = A_t^-1 b_{t-1}, which counts z_t, for AWV. Not clipped."""
         if self.meter_.forgot_:
-            raise ValueError("examples were unlearnt: the functions of the rounds after them are not known any more")
+            raise ValueError(
+                "the mean of the functions is not known after `unlearn`, because the functions of single rounds "
+                "are not stored"
+            )
         return self.sum_ / max(self.rounds_, 1)
 
     def _accumulate(self, Z: Array, Y: Array, w: Array) -> None:
@@ -182,9 +191,9 @@ class AWV(Factored, Solver):
         self.sum_ += n * before + V.T @ gains
         self.rounds_ += n
 
-    # -- what the model knows --------------------------------------------------------------------------------------
+    # -- diagnostics -----------------------------------------------------------------------------------------------
     def leverage(self, Z: Array) -> Array:
-        """(n,) s = z'A^-1 z, exact; never below 0."""
+        """Return s = z'A^-1 z (n,), exact and never below 0."""
         return self.engine.query(Z)[1]
 
     def log_det(self) -> float:
@@ -197,16 +206,16 @@ class AWV(Factored, Solver):
         return float(self.dim_ - self.leverage(np.ascontiguousarray(root.T)).sum())
 
     def std(self, Z: Array) -> Array:
-        """(n, K) predictive standard deviations sqrt(best/n (1 + s)), n the sum of weights."""
+        """Return (n, K) predictive standard deviations sqrt(best/n (1 + s)), where n is the sum of weights."""
         return np.sqrt((1 + self.leverage(Z))[:, None] * self.meter_.variance)
 
-    # -- what can be done to it ------------------------------------------------------------------------------------
+    # -- changes of the model ---------------------------------------------------------------------------------------
     def add_outputs(self, combination: Array) -> None:
-        """New outputs, with labels so far Y @ combination (K, new): exact, least squares is linear in its labels.
+        """Add outputs whose past labels are Y @ combination (K, new). This is exact: least squares is linear in Y.
 
         The meter of the new outputs is that of `Meter.widened`.
         """
-        wide = aligned_zeros(len(self.q_), padded(self.outputs_ + combination.shape[1]))
+        wide = aligned_zeros(len(self.q_), padded_width(self.outputs_ + combination.shape[1]))
         wide[:, : self.outputs_] = self.q_[:, : self.outputs_]
         wide[:, self.outputs_ : self.outputs_ + combination.shape[1]] = self.q_[:, : self.outputs_] @ combination
         self.q_ = wide
@@ -217,14 +226,14 @@ class AWV(Factored, Solver):
         self._bind()
 
     def grow(self, outputs: int) -> None:
-        """More outputs, with the label 0 in every round so far."""
+        """Add outputs whose labels were 0 in every round so far."""
         self.add_outputs(np.zeros((self.outputs_, outputs - self.outputs_)))
 
     def merge(self, other: Self, prior: Array | None = None) -> Self:
         """Become the model of both streams: A = A_1 + A_2 - lam I, b = b_1 + b_2. Exact, in any order and any tree.
 
-        It costs as much as 2 dim rows. prior: the matrix that both were started from, for models that were
-        (`start_from`); it is not kept.
+        It costs as much as 2 dim rows. prior: the initial matrix of both models, if they used `start_from`. It is not
+        stored.
         """
         if not isinstance(other, AWV) or repr(other) != repr(self):
             raise ValueError(f"merge needs two models with equal parameters; got {self!r} and {other!r}")
@@ -233,25 +242,32 @@ class AWV(Factored, Solver):
                 f"merge needs equal features and outputs; got {self.dim_} x {self.outputs_} and "
                 f"{other.dim_} x {other.outputs_}"
             )
-        ground = self._prior(prior)
-        pieces = [(model.factor, model.pivots, model.weights) for model in (self, other)]
-        self._add(other, ground)
-        w = self.weights
-        charge = (w * (ground @ w)).sum(axis=0)
-        # best of the pool without cancellation: each stream's own, and how far its minimiser is from the common one
-        apart = sum((D[:, None] * (L.T @ (w - v)) ** 2).sum(axis=0) for L, D, v in pieces)
-        best = self.meter_.best + other.meter_.best + apart - charge
-        self.meter_.merge(other.meter_, np.maximum(best, 0.0), charge)
+        best, charge = self._pool(other, other.meter_.best, self._prior(prior))
+        self.meter_.merge(other.meter_, best, charge)
         if self.average:
             self.sum_ = self.sum_ + other.sum_
             self.rounds_ += other.rounds_
         return self
 
-    def unlearn(self, Z: Array, Y: Array, weights: Array | None = None) -> None:
-        """Take learnt rows out again, as if they had never come: A -= w z z', b -= w y z. Exact, in any order.
+    def learn_moments(self, moments: Moments, prior: Array | None = None) -> None:
+        """Learn the rows of these sums, which has no prediction for any of them. Exact, up to rounding. O(dim^3).
 
-        O(r^2) a row. Refuses, with nothing changed, rows that cannot have been learnt because A without them is not
-        at least the ridge. From then on the meter knows no regret: the losses of the forgotten rounds are not known.
+        `prior` as in `merge`. Refuses, with nothing changed, sums that are not positive definite by rounding.
+        """
+        ground = self._prior(prior)
+        A = ground + moments.products
+        bulk = type(self)(self.lam, vovk=self.vovk, clip=self.clip)
+        bulk.start(self.dim_, self.outputs_)
+        bulk._take(np.ascontiguousarray(A), moments.targets.copy(), overwrite=True)
+        own = moments.squares - np.einsum("ik,ik->k", moments.targets, bulk.weights)
+        best, _ = self._pool(bulk, np.maximum(own, 0.0), ground)
+        self.meter_.learn(best, moments.largest, moments.weight, moments.rows)
+
+    def unlearn(self, Z: Array, Y: Array, weights: Array | None = None) -> None:
+        """Remove learnt rows: A -= w z z', b -= w y z. Exact, in any order.
+
+        O(r^2) per row. If A without the rows would be less than the ridge, they cannot have been learnt: an error is
+        raised and nothing is changed. Afterwards the regret is unknown: the losses of those rounds are not stored.
         """
         w = np.ones(len(Z)) if weights is None else weights
         trial = type(self)(self.lam, vovk=self.vovk, clip=self.clip)
@@ -266,12 +282,12 @@ class AWV(Factored, Solver):
         self.meter_.forget(Y, R, w * s, w)
 
     def fade(self, factor: float) -> None:
-        """A and b times the factor, ridge included: all that was learnt counts so much. The weights stay. O(dim)."""
+        """Multiply A and b by the factor, ridge included. The weights do not change. O(dim)."""
         self.ground_ = factor * self._ground
         self.dinv_[: self.dim_] /= factor
 
     def rebase(self, change: Change, dim: int) -> None:
-        """Follow a map that appends coordinates, taking them to be 0 in every row so far; refuse any other move."""
+        """Follow a map that appends coordinates, 0 in every row so far. Any other change raises an error."""
         appends = change.transport is not None and np.array_equal(change.transport, np.eye(dim, self.dim_))
         if not appends or dim < self.dim_:
             raise TypeError(
@@ -293,7 +309,7 @@ class AWV(Factored, Solver):
 
     @staticmethod
     def nbytes_for(dim: int, outputs: int) -> float:
-        """Bytes of a solver of so many features and outputs: half a matrix, and a column for every output."""
+        """Return the bytes of a solver of this size: half a matrix, and a column for every output."""
         return 8.0 * (dim * dim / 2 + dim * outputs)
 
     @property
@@ -304,15 +320,26 @@ class AWV(Factored, Solver):
     # -- machinery -------------------------------------------------------------------------------------------------
     @property
     def _ground(self) -> Array:
-        """(dim,) D of the matrix that A started from; A never falls below it, and so do none of the pivots."""
+        """(dim,) D of the initial matrix, a lower bound of A and of the pivots."""
         return np.full(self.dim_, self.lam) if self.ground_ is None else self.ground_
 
-    def _add(self, other: Self, ground: Array) -> None:
-        """A += A_2 - ground and b += b_2, on the factor.
+    def _pool(self, other: Self, best: Array, ground: Array) -> tuple[Array, Array]:
+        """Take in A and b of `other`, whose best in hindsight is `best`; both (K,): the best of the pool, and what its
+        function is charged for its norm."""
+        pieces = [(model.factor, model.pivots, model.weights) for model in (self, other)]
+        self._add(other, ground)
+        w = self.weights
+        charge = (w * (ground @ w)).sum(axis=0)
+        # pooled best without cancellation: each stream's own, plus the distance of its minimiser from the common one
+        apart = sum((D[:, None] * (L.T @ (w - v)) ** 2).sum(axis=0) for L, D, v in pieces)
+        return np.maximum(self.meter_.best + best + apart - charge, 0.0), charge
 
-        The other's factor is learnt as rows: A_2 = L D L' and b_2 = L D q are dim rows, the columns of L, with weights
-        D and labels q. What both started from is then taken out once. Forming A_1 + A_2 and factoring it would lose as
-        many digits as A's condition number has, where this loses half of them.
+    def _add(self, other: Self, ground: Array) -> None:
+        """Do A += A_2 - ground and b += b_2 on the factor.
+
+        The other factor is learnt as rows: A_2 = L D L' and b_2 = L D q are dim rows, the columns of L, with weights
+        D and labels q. The common initial matrix is then removed once. Factoring A_1 + A_2 instead would lose twice as
+        many digits.
         """
         trial = type(self)(self.lam, vovk=self.vovk, clip=self.clip)
         trial._restore(copy.deepcopy(self._state()))
@@ -326,7 +353,7 @@ class AWV(Factored, Solver):
         self.dinv_[: self.dim_] = np.minimum(trial.dinv_[: self.dim_], 1 / self._ground)  # A is at least what it was
 
     def _prior(self, prior: Array | None) -> Array:
-        """(dim, dim) the matrix that A started from."""
+        """Return the initial matrix (dim, dim)."""
         if self.ground_ is None:
             return self.lam * np.eye(self.dim_)
         if prior is None:
@@ -334,7 +361,7 @@ class AWV(Factored, Solver):
         return prior
 
     def _bind(self) -> None:
-        """Let the compiled pass work on the arrays of the state."""
+        """Connect the compiled code to the arrays of the state."""
         state = (self.tiles_, self.dinv_, self.q_, self.meter_.totals_, self.meter_.columns_)
         self.engine = LDL(self.dim_, self.outputs_, *state, self.vovk, self.clip)
 

@@ -1,4 +1,4 @@
-"""What every linear solver in feature space shares."""
+"""The base class of linear solvers in feature space."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class Solver(Params):
 
     Shapes: Z (n, dim); Y (n, K) for real targets, (n, 1) for labels of one class number or sign; predictions (n, K).
     `step` predicts, then learns, sharing the work; `run` is the same over a block, equal to the loop of `step`.
-    Inputs are clean (checked at the boundary, by the learner); nothing here checks again.
+    Inputs are not checked here; the learner has checked them.
     """
 
     weighted: ClassVar[bool] = False
-    """Whether `weight` other than 1 is understood."""
+    """Whether the solver supports weights other than 1."""
     dtype: str = "float64"
-    """Of the features; a parameter where there is a choice."""
+    """Number type of the features; a parameter if there is a choice."""
     engine: OneRow | None = None
-    """The compiled rounds, once started; only where a round of one output changes nothing but their arrays and, where
-    the solver has it, the count `t_`."""
+    """The compiled rounds, after the start. Only for solvers whose round of one output changes nothing but these arrays
+    and the count `t_`."""
 
     @property
     def labels(self) -> LabelKind:
-        """What kind of label this solver learns from."""
+        """The kind of labels that this solver learns from."""
         return "real"
 
     @property
@@ -44,29 +44,29 @@ class Solver(Params):
         raise NotImplementedError
 
     def predict(self, Z: Array) -> Array:
-        """(n, dim) -> (n, K), pure."""
+        """Return predictions (n, K) for Z (n, dim) without learning."""
         raise NotImplementedError
 
     def step(self, z: Array, y: Array, weight: float = 1.0) -> Array:
-        """Prediction (K,) for z (dim,) made before y is read; then learn."""
+        """Return the prediction (K,) for z (dim,), then learn y."""
         weights = None if weight == 1.0 else np.array([weight])
         return self.run(z[None], y[None], weights)[0]
 
     def one(self, features: RowMap, x: Any, y: Any) -> float | None:
-        """`step` of one output on the features of a row x that nobody has checked; None, and nothing done, where x is
-        not a clean row or y not a plain number, or where the solver has no such short way."""
+        """Do `step` for one output on an unchecked row x. Return None, and do nothing, if x or y is not clean or if the
+        solver has no fast path."""
         return None
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
-        """Predictions (n, K) of n rounds, each made before its label was read."""
+        """Return the predictions (n, K) of n rounds, each made before its label is learnt."""
         raise NotImplementedError
 
     def rebase(self, change: Change, dim: int) -> None:
-        """The feature map moved: carry the weights over, or refuse with the reason."""
+        """Follow a change of the feature map, or raise an error with the reason."""
         raise TypeError(f"{type(self).__name__} cannot follow a feature map that moves")
 
     def grow(self, outputs: int) -> None:
-        """More outputs (a class that appears late); the new ones start at zero."""
+        """Add outputs (a class that appears late). They start at zero."""
         raise TypeError(f"{type(self).__name__} has a fixed number of outputs")
 
     @property

@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 
 from nystream._core.linalg import aligned_zeros, pack_columns, right_side
 from nystream.runtime.deferred import linalg
-from nystream.runtime.incremental import Task, factoring, panel, run_to_completion, touched
+from nystream.runtime.incremental import Task, factor_matrix, first_write_cost, panel_width, run_to_completion
 from nystream.runtime.params import Params, affordable, positive
 from nystream.runtime.types import Array
 
 __all__ = ["Factored"]
 
 MOVED, READ = 80.0, 40.0
-"""Operations that putting a number into its tile, and reading one from memory, count for."""
+"""Operations for moving a number into its tile, and for reading one from memory."""
 
 
 class Factored(Params):
     """A = lam I + sum w z z' as L D L', and b as q = D^-1 L^-1 b: the state of the second-order solvers.
 
-    The compiled passes of simd/ldl_kernel.h work on its arrays. Learning a row multiplies every pivot by a number
-    that is at least 1 and computed as such, so that A stays positive definite whatever the rows, the ridge and the
-    rounding: D >= lam. r^2/2 numbers for r features.
+    The compiled passes of simd/ldl_kernel.h work on its arrays. Learning a row multiplies every pivot by a number that
+    is at least 1, also after rounding. So D >= lam, and A stays positive definite for any rows and ridge. r^2/2 numbers
+    for r features.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Factored(Params):
         self.lam = positive("lam", lam)
 
     def start(self, dim: int, outputs: int) -> None:
-        """A = lam I in R^dim, b = 0."""
+        """Start with A = lam I in R^dim and b = 0."""
         blocks = -(-dim // 8)
         affordable(
             256 * blocks * (blocks + 1),
@@ -57,9 +57,9 @@ class Factored(Params):
         self.tiles_ = aligned_zeros(blocks * (blocks + 1) // 2, 8, 8)
         self.dinv_ = aligned_zeros(8 * blocks)
         self.dinv_ += 1 / self.lam
-        self.q_ = aligned_zeros(8 * blocks, padded(outputs))
+        self.q_ = aligned_zeros(8 * blocks, padded_width(outputs))
 
-    # -- what it holds ---------------------------------------------------------------------------------------------
+    # -- contents --------------------------------------------------------------------------------------------------
     @property
     def weights(self) -> Array:
         """(dim, K) A^-1 b. O(dim^2), computed when asked for."""
@@ -93,7 +93,7 @@ class Factored(Params):
         return self.factor @ (self.pivots[:, None] * self._q)
 
     def part(self, places: NDArray[np.intp]) -> tuple[Array, Array]:
-        """A and b of these features alone, in order: (m, m) and (m, K). The whole of A is not formed."""
+        """Return A (m, m) and b (m, K) of these features only, without forming the whole of A."""
         L = np.zeros((len(places), 8 * self._blocks))
         for k, tiles in enumerate(self._columns()):
             below = places >= 8 * k
@@ -107,7 +107,7 @@ class Factored(Params):
     def nbytes(self) -> int:
         return self.tiles_.nbytes + self.dinv_.nbytes + self.q_.nbytes
 
-    # -- what can be done to it ------------------------------------------------------------------------------------
+    # -- changes ----------------------------------------------------------------------------------------------------
     def widen(self, dim: int) -> None:
         """Append features up to `dim`, 0 in every row so far: A gains lam on its diagonal, b zeros. O(dim^2)."""
         if dim == self.dim_:
@@ -151,7 +151,7 @@ class Factored(Params):
         return self.q_[: self.dim_, : self.outputs_]
 
     def _columns(self) -> Iterator[Array]:
-        """The tiles of each column block, from the diagonal down."""
+        """Yield the tiles of each column block, from the diagonal down."""
         start = 0
         for k in range(self._blocks):
             stop = start + self._blocks - k
@@ -159,33 +159,33 @@ class Factored(Params):
             start = stop
 
     def _take(self, A: Array, b: Array, *, overwrite: bool = False) -> None:
-        """Factor A (dim, dim) anew, with the right-hand side b (dim, K); `overwrite`: both are used up."""
+        """Replace the state by the factor of A (dim, dim) and b (dim, K). `overwrite`: both may be overwritten."""
         run_to_completion(self._taking(*((A, b) if overwrite else (np.array(A, order="C"), np.array(b, order="C")))))
 
     def _taking(self, A: Array, b: Array) -> Task[None]:
-        """`_take`, a piece at a time; A and b, C-ordered, are used up. Of A the lower triangle alone is read.
+        """Do `_take` in pieces. A and b, C-ordered, are overwritten. Only the lower triangle of A is read.
 
-        Refuses, with nothing changed, a matrix that is not positive definite.
+        If A is not positive definite, an error is raised and the state is not changed.
         """
-        failed = yield from factoring(A)
+        failed = yield from factor_matrix(A)
         if failed:
             raise ValueError(f"A is not positive definite, by rounding, at feature {failed - 1}; use a larger ridge")
-        width = panel(self.dim_)
+        width = panel_width(self.dim_)
         for i in range(0, self.dim_, width):
             pack_columns(A, i, min(self.dim_, i + width), self.tiles_, self.dinv_)
-            yield (MOVED + touched(self.tiles_.size)) * width * (self.dim_ - i)
+            yield (MOVED + first_write_cost(self.tiles_.size)) * width * (self.dim_ - i)
         right_side(A, b, self.q_)
         yield READ * self.dim_**2 + float(self.dim_**2 * b.shape[1])
 
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
-        for name in ("tiles_", "dinv_", "q_"):  # onto cache lines, and never the caller's memory
+        for name in ("tiles_", "dinv_", "q_"):  # aligned copies, so the caller's memory is not shared
             if name in state:
                 fresh = aligned_zeros(*state[name].shape)
                 fresh[...] = state[name]
                 setattr(self, name, fresh)
 
 
-def padded(outputs: int) -> int:
-    """Columns of q for so many outputs."""
+def padded_width(outputs: int) -> int:
+    """Return the number of columns of q for this number of outputs."""
     return -(-outputs // 8) * 8

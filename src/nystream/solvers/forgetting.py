@@ -17,32 +17,32 @@ from nystream.solvers.base import Solver
 __all__ = ["Forgetting"]
 
 LONGEST = 32
-"""Rows between refreshes, at most, where `refresh` is None."""
+"""Largest number of rows between refreshes if `refresh` is None."""
 ROUNDING = 1e-14
-"""A ridge below this part of the trace of the Gram matrix cannot be told from its rounding."""
+"""A ridge below this share of the trace of the Gram matrix is lost in rounding."""
 FAINTEST = 1e-100
-"""What may be left of the ridge where it cannot; then it is made large enough."""
+"""Smallest share of the ridge that may remain while refreshes wait; below it the ridge is enlarged."""
 LEAST = 1e-6
-"""What a stretch between two refreshes may leave of its first row: decay^refresh."""
+"""Smallest decay^refresh, the weight of the first row of a stretch at its end."""
 
 
 class Forgetting(Solver):
-    """Ridge regression in which a row counts g times less with every row after it.
+    """Ridge regression in which the weight of a row is multiplied by g with every later row.
 
     With g = decay, after rows 1..t of weights w_s::
 
         A_t = lam_t I + sum_{s<=t} g^(t-s) w_s z_s z_s'        b_t = sum_{s<=t} g^(t-s) w_s y_s z_s
         p_{t+1} = b_t' A_t^-1 z_{t+1}                          lam_t = lam g^(t mod refresh)
 
-    The ridge is whole again after every `refresh` rows, counted from the first: forgotten for good, as in recursive
-    least squares with a forgetting factor, it would leave A singular in directions that are rarely seen. Predictions
-    are exact for this definition, for any blocks; with refresh = 1, lam_t = lam throughout.
+    The ridge is restored after every `refresh` rows. Without that, as in recursive least squares with a forgetting
+    factor, A would become singular in rarely seen directions. Predictions are exact for this definition and for any
+    blocks. With refresh = 1, lam_t = lam in every round.
 
     Between refreshes A / g^(t mod refresh) only gains z z', in the one pass over its factor of `AWV` (2 r^2 flops);
     at a refresh the Gram matrix, which is kept beside it, is factored anew (r^3 / 3 + refresh r^2 flops). O(r^2)
-    memory for r features. A row of weight 0 is not learnt, but the others age by it. After a row so large that lam is
-    lost in the rounding of the sums (|z|^2 > 1e14 lam) refreshes wait until that row has faded; predictions are not
-    disturbed, as the factor between refreshes is not formed from sums.
+    memory for r features. A row of weight 0 is not learnt, but past rows still decay. If a row is so large that lam
+    is lost in the rounding of the sums (|z|^2 > 1e14 lam), refreshes wait until that row has faded. Predictions stay
+    accurate, because the factor between refreshes is not formed from sums.
 
     Parameters
     ----------
@@ -78,16 +78,16 @@ class Forgetting(Solver):
     ridge_: AWV
     """A and b divided by decay^filled."""
     prior_: Array | None
-    """What A starts from, (dim, dim), where it is not lam I."""
+    """The initial matrix (dim, dim), if it is not lam I."""
     gram_: Array
-    """(dim, dim) sum of decayed w z z' at the last refresh, its lower triangle alone."""
+    """(dim, dim) sum of decayed w z z' at the last refresh, lower triangle only."""
     right_: Array
     """(dim, K) sum of decayed w z y' at the last refresh."""
     rows_: Array
     """Features, labels and weights since then, (refresh, dim + K + 1)."""
     filled_: int
     faded_: float
-    """What the ridge lost in refreshes that could not be made."""
+    """Decay of the ridge since the last refresh that could be made."""
 
     def __init__(
         self, lam: float = 0.01, *, decay: float = 0.99, refresh: int | None = None, clip: float | None = None
@@ -98,7 +98,7 @@ class Forgetting(Solver):
             raise ValueError(f"decay must be at most 1 (1: nothing is forgotten), got {decay!r}")
         self.refresh = None if refresh is None else at_least("refresh", refresh, 1)
         if refresh is not None and decay**refresh < LEAST:
-            raise ValueError(f"decay={decay!r} leaves nothing of the ridge in refresh={refresh} rows; give fewer")
+            raise ValueError(f"decay={decay!r} loses the ridge within refresh={refresh} rows; use a smaller refresh")
         self.clip = None if clip is None else positive("clip", clip)
 
     def start(self, dim: int, outputs: int) -> None:
@@ -111,7 +111,7 @@ class Forgetting(Solver):
         self.filled_, self.faded_ = 0, 1.0
 
     def start_from(self, A: Array) -> None:
-        """Begin from A (dim, dim), positive definite, in place of lam I, as `AWV.start_from`."""
+        """Restart from a positive definite A (dim, dim) in place of lam I, as `AWV.start_from`."""
         self.ridge_.start_from(A)
         self.prior_ = A.copy()
 
@@ -140,7 +140,7 @@ class Forgetting(Solver):
             return self.ridge_.run(Z, Y, weights)
         P = np.empty((len(Z), self.ridge_.outputs_))
         stretch, given = self._stretch, np.ones(len(Z)) if weights is None else weights
-        # the powers one by one: those of an array may differ from the ones that `step` takes in the last bit
+        # scalar powers: array powers may differ from those of `step` in the last bit
         scales = np.array([self.decay ** -(k + 1.0) for k in range(stretch)])
         scaled = given * scales[(self.filled_ + np.arange(len(Z))) % stretch]
         block = np.hstack([Z, Y, given[:, None]])
@@ -173,7 +173,7 @@ class Forgetting(Solver):
         return self.ridge_.leverage(Z) / self.decay**self.filled_
 
     def add_outputs(self, combination: Array) -> None:
-        """New outputs, with labels so far Y @ combination (K, new): exact, least squares is linear in its labels."""
+        """Add outputs whose past labels are Y @ combination (K, new). This is exact: least squares is linear in Y."""
         dim = self.ridge_.dim_
         labels = self.rows_[:, dim:-1]
         self.rows_ = np.hstack([self.rows_[:, :-1], labels @ combination, self.rows_[:, -1:]])
@@ -181,14 +181,14 @@ class Forgetting(Solver):
         self.ridge_.add_outputs(combination)
 
     def grow(self, outputs: int) -> None:
-        """More outputs, with the label 0 in every round so far."""
+        """Add outputs whose labels were 0 in every round so far."""
         self.add_outputs(np.zeros((self.ridge_.outputs_, outputs - self.ridge_.outputs_)))
 
     def widen(self, dim: int) -> None:
         """Append features up to `dim`, 0 in every row so far: A gains the ridge on its diagonal, b zeros."""
         old, new = self.ridge_.dim_, dim - self.ridge_.dim_
         if self.prior_ is not None:
-            raise TypeError("a model that began from a matrix of its own does not know the ridge of new features")
+            raise TypeError("a model with its own initial matrix has no ridge for new features")
         self.ridge_.widen(dim)
         self.gram_ = np.pad(self.gram_, (0, new)) if len(self.gram_) else self.gram_
         self.right_ = np.pad(self.right_, ((0, new), (0, 0)))
@@ -196,7 +196,7 @@ class Forgetting(Solver):
 
     @staticmethod
     def nbytes_for(dim: int, outputs: int, *, forgets: bool = True, prior: bool = False) -> float:
-        """Bytes of a solver of so many features and outputs: the ridge, what its next factor comes from, the prior."""
+        """Return the bytes of a solver of this size: the factor, the sums for its next factor, the prior."""
         matrices = 0.6 if not forgets else 3.0 if prior else 2.0
         return 8.0 * (matrices * dim * dim + 3 * dim * outputs)
 
@@ -206,7 +206,7 @@ class Forgetting(Solver):
 
     @property
     def _stretch(self) -> int:
-        """Rows from one refresh to the next; 0 where nothing is forgotten."""
+        """Rows from one refresh to the next; 0 if nothing is forgotten."""
         if self.decay == 1.0:
             return 0
         if self.refresh is not None:
@@ -214,7 +214,7 @@ class Forgetting(Solver):
         return max(1, min(LONGEST, math.floor(math.log(0.5) / math.log(self.decay))))
 
     def count(self, n: int) -> None:
-        """n rows of the stretch were learnt; at its end they go into the Gram matrix, and that into a new factor."""
+        """Count n learnt rows. At the end of the stretch they are added to the Gram matrix, which is factored."""
         self.filled_ += n
         if self.filled_ < len(self.rows_):
             return
@@ -223,14 +223,14 @@ class Forgetting(Solver):
         self._refresh(self.decay ** len(self.rows_))
 
     def _refresh(self, kept: float) -> None:
-        """Make the ridge whole: a new factor, where the sums are such that it can be told from their rounding."""
+        """Restore the ridge by a new factor, unless the ridge would be lost in the rounding of the sums."""
         A = self.gram_.copy() if self.prior_ is None else self.gram_ + self.prior_
         rounding = ROUNDING * float(np.trace(self.gram_))
         if self.prior_ is None:
             A.flat[:: len(A) + 1] += self.lam
         if (self.prior_ is not None or rounding <= self.lam) and self._factored(A):
             return
-        if self.faded_ > FAINTEST:  # the factor that is there has no such trouble: it only ever gained positive terms
+        if self.faded_ > FAINTEST:  # the present factor stays accurate: it only gained positive terms
             self.ridge_.fade(kept)
             self.faded_ *= kept
             return

@@ -1,4 +1,4 @@
-"""The guarantee meter of least squares: loss, the best in hindsight and the regret bound, live and O(1) a round."""
+"""The guarantee meter of least squares: loss, best loss in hindsight and regret bound, in O(1) per round."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDS, ONLINE, SPREAD = range(3)
 
 
 class Meter(Params):
-    """Counts what a ridge or Vovk-Azoury-Warmuth forecaster promised and what it delivered.
+    """Tracks the regret and the regret bound of a ridge or Vovk-Azoury-Warmuth forecaster.
 
     Round t has label y, ridge prediction r, emitted prediction p, weight w and s = w z'A_{t-1}^-1 z. With
     tau = s/(1 + s), these identities of least squares make the best function in hindsight a running sum::
@@ -81,10 +81,10 @@ class Meter(Params):
 
     @property
     def variance(self) -> Array:
-        """(K,) best / sum of weights: the noise that least squares is left with."""
+        """(K,) best / sum of weights: the estimated noise variance."""
         weight = self.columns_[WEIGHT]
         if not weight.all():
-            raise ValueError("nothing was learnt yet, so there is no estimate of the noise")
+            raise ValueError("no row was learnt yet, so there is no estimate of the noise")
         return self.columns_[BEST] / weight
 
     @property
@@ -93,7 +93,7 @@ class Meter(Params):
         return self.totals_.nbytes + self.columns_.nbytes
 
     def regret(self) -> float:
-        """Cumulative loss minus that of the best function in hindsight, whose norm is charged lam |f|^2."""
+        """Return the cumulative loss minus the regularised loss of the best function in hindsight."""
         self._refuse_if_forgot()
         loss, best = float(self.columns_[LOSS].sum()), float(self.columns_[BEST].sum())
         if not math.isfinite(loss - best):
@@ -104,7 +104,7 @@ class Meter(Params):
         return loss - best
 
     def regret_bound(self) -> float:
-        """What the regret cannot exceed; infinite once a label was beyond `clip`."""
+        """Return an upper bound of the regret; infinite once a label was beyond `clip`."""
         self._refuse_if_forgot()
         return float(self._bounds().sum())
 
@@ -119,11 +119,11 @@ class Meter(Params):
         return float((self.columns_[LABEL] ** 2 * self.columns_[WEIGHT]).sum())
 
     def widened(self, combination: Array) -> Meter:
-        """A meter for new outputs too, whose labels so far were Y @ combination (K, new).
+        """Return a meter with new outputs, whose past labels were Y @ combination (K, new).
 
-        A new output that repeats, turns round, or (without clipping) scales an old one, or had the label 0 throughout,
-        is metered as if it had been there all along. The best in hindsight of other combinations is not known: their
-        meter starts now (its regret counts from here, its bound is valid and not the tightest).
+        For an output that copies, negates or (without clipping) scales an old one, or whose labels were all 0, the
+        past is known. For other combinations the best in hindsight is not known. Their meter starts now: the regret
+        counts from here, and the bound is valid but not the tightest.
         """
         K, new = combination.shape
         wide = Meter(K + new, vovk=self.vovk, clip=self.clip)
@@ -139,10 +139,10 @@ class Meter(Params):
         return wide
 
     def merge(self, other: Meter, best: Array, charge: Array) -> None:
-        """Count another stream's rounds as well, whose model was merged into this one.
+        """Add the rounds of another stream, whose model was merged into this one.
 
-        best (K,): of the pooled data, which the two meters alone do not determine; charge (K,): lam |f|^2 of the
-        pooled minimiser f. Each stream's forecaster competed with f under a regulariser of its own, hence
+        best (K,): of the pooled data, which the two meters do not determine; charge (K,): lam |f|^2 of the
+        pooled minimiser f. Each stream's forecaster had its own regulariser, hence
         regret <= bound_1 + bound_2 + charge from now on.
         """
         slack = self._bounds() + other._bounds() + charge
@@ -156,8 +156,19 @@ class Meter(Params):
         self.totals_[SPREAD] = 0.0
         self.forgot_ = self.forgot_ or other.forgot_
 
+    def learn(self, best: Array, largest: Array, weight: float, rows: int) -> None:
+        """Rows were learnt that nobody predicted; best (K,): in hindsight, of all rows; largest (K,): of their |y|.
+
+        They are counted with the loss that they add to the best, so that the regret stays that of the other rounds.
+        """
+        self.columns_[LOSS] += best - self.columns_[BEST]
+        self.columns_[BEST] = best
+        self.columns_[LABEL] = np.maximum(self.columns_[LABEL], largest)
+        self.columns_[WEIGHT] += weight
+        self.totals_[ROUNDS] += rows
+
     def forget(self, Y: Array, R: Array, s: Array, weights: Array) -> None:
-        """Rounds were taken out: labels, ridge predictions (n, K) just before, w z'A^-1 z and w (n,) just before.
+        """Remove rounds: labels and ridge predictions (n, K), w z'A^-1 z and w (n,), all just before their removal.
 
         `best` stays exact: w (y - r)^2 / (1 - s) leaves the sum with each of them. Their losses are not known.
         """
@@ -168,7 +179,7 @@ class Meter(Params):
         self.forgot_ = True
 
     def _bounds(self) -> Array:
-        """(K,) bound of every output."""
+        """Return the (K,) bounds of the outputs."""
         largest = self.columns_[LABEL] ** 2 if self.vovk else self.columns_[MISS]
         bounds: Array = largest * self.totals_[SPREAD] + self.columns_[SLACK]
         if self.clip is not None:
@@ -179,6 +190,6 @@ class Meter(Params):
     def _refuse_if_forgot(self) -> None:
         if self.forgot_:
             raise ValueError(
-                "examples were unlearnt: the losses made on them are not known one by one, so neither is the regret; "
-                "predictions, std, log_det and effective_dimension go on"
+                "the regret is not known after `unlearn`, because the losses of single rows are not stored; "
+                "predictions, std, log_det and effective_dimension are still right"
             )

@@ -1,4 +1,4 @@
-"""Least squares on features that are appended while it runs, whether or not past rows turn out to have them."""
+"""Least squares on features that are appended while it runs."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class NestedAWV(AWV):
     """
 
     def border(self, i: int, products: Array, square: float, targets: Array) -> Array:
-        """Feature i, 0 in all past rows so far, has these products (i,) with the features before it.
+        """Set the products (i,) of feature i, 0 in all past rows so far, with the features before it.
 
-        square is a, the ridge included; targets (K,) is t. Returns by how much (K,) this lowers the best in hindsight.
+        square is a, the ridge included; targets (K,) is t. Returns the decrease (K,) of the best in hindsight.
         """
         L, d = self.factor[:i, :i], self.pivots[:i]
         whitened = linalg.solve_triangular(L, products, lower=True, unit_diagonal=True) if i else products
@@ -46,15 +46,15 @@ class NestedAWV(AWV):
         return pivot * self.q_[i, : self.outputs_] ** 2
 
     def border_alone(self, i: int, square: float, targets: Array) -> None:
-        """`border` of a feature whose products with those before it are all 0, square at least lam. O(K)."""
+        """Do `border` for a feature whose products with earlier ones are all 0, with square >= lam. O(K)."""
         self.dinv_[i] = 1 / square
         self.q_[i, : self.outputs_] = targets / square
 
     def reveal(self, i: int, products: Array, square: float, targets: Array) -> None:
-        """`border` that keeps the meter right: the best in hindsight may use the new feature, for the past rounds too.
+        """Do `border` and update the meter, because the best in hindsight may use the new feature in past rounds.
 
-        What the best gains by it is not what any round promised, so it is added to the bound on the regret: the sum of
-        the rounds' own bounds and of these gains telescopes to loss - best.
+        The decrease of the best loss is added to the regret bound: the sum of the rounds' bounds and of these
+        decreases telescopes to loss - best.
         """
         gain = self.border(i, products, square, targets)
         gain = np.minimum(gain, self.meter_.best)
@@ -62,9 +62,9 @@ class NestedAWV(AWV):
         self.meter_.columns_[SLACK] += gain
 
     def carried(self, T: Array, dim: int) -> tuple[Self, float]:
-        """The model on features T z, T (m, n) with |T| <= 1, in `dim` columns; and what T loses of sum w |z|^2.
+        """Return the model on features T z, T (m, n) with |T| <= 1, in `dim` columns, and the lost part of sum w |z|^2.
 
-        A = lam I + T (A - lam I) T', b = T b: exact, these are the sums over the rows that were learnt.
+        A = lam I + T (A - lam I) T' and b = T b are exact: they are the sums over the learnt rows.
         """
         m, n = T.shape
         moments = self.matrix[:n, :n] - self.lam * np.eye(n)

@@ -1,4 +1,4 @@
-"""What the online Newton steps share: constants of the loss, clipped predictions, restarts and changes of basis."""
+"""The base class of online Newton steps: constants of the loss, clipping, restarts and changes of basis."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ORTHONORMAL = 1e-8
 
 
 class NewtonSolver(LabelBound, Solver):
-    """Weights u, predictions clip(u'z), and a metric that starts as lam I and gains from every gradient.
+    """Online Newton step: weights u, predictions clip(u'z), and a metric that starts as lam I.
 
     Subclasses keep the metric: `_reset` makes it lam I and u = 0, `_carry` follows an isometry of the features, `_bind`
     ties the compiled loop to the arrays of both.
@@ -95,7 +95,7 @@ class NewtonSolver(LabelBound, Solver):
         self._carry(T)
 
     def regret_bound(self, norm2: float) -> float:
-        """Bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds::
+        """Return a bound on the regret so far against every w with |w|^2 <= norm2 and |w'z_t| <= clip in all rounds::
 
             1/2 [ lam norm2 + sum g' A_t^-1 g + sum (eta_t - sigma)_+ dl^2 (|p_t| + clip)^2 ]
 
@@ -109,7 +109,7 @@ class NewtonSolver(LabelBound, Solver):
         raise NotImplementedError
 
     def bound_terms(self, norm2: float) -> tuple[float, float, float]:
-        """1/2 lam norm2 (once for every restart too), 1/2 sum g' A_t^-1 g, and half of what steps above sigma cost.
+        """Return 1/2 lam norm2 (also per restart), 1/2 sum g' A_t^-1 g, and half the cost of steps above sigma.
 
         The last is infinite once a label was beyond `clip`: the loss is not as curved there as the steps assume.
         """
@@ -124,7 +124,7 @@ class NewtonSolver(LabelBound, Solver):
         raise NotImplementedError
 
     def _reset(self, dim: int) -> None:
-        """u = 0 and A = lam I in R^dim."""
+        """Set u = 0 and A = lam I in R^dim."""
         raise NotImplementedError
 
     def _carry(self, T: Array) -> None:
@@ -132,7 +132,7 @@ class NewtonSolver(LabelBound, Solver):
         raise NotImplementedError
 
     def _bind(self) -> None:
-        """Let the compiled loop work on the arrays of the state."""
+        """Connect the compiled code to the arrays of the state."""
         raise NotImplementedError
 
     def _restore(self, state: dict[str, Any]) -> None:

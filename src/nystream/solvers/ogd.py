@@ -37,16 +37,15 @@ class OGD(Solver):
     columns. A weight multiplies the loss, hence g and c.
 
     With label similarities M (`StructuredHinge`) the joint kernel is z'z' M[y, y']: `sgd` and `implicit` are steps in
-    its feature space z x M^(1/2), which in these weights is l' replaced by M l'. `adagrad` and `adam` refuse: they
-    rescale single coordinates, M has many square roots, each gives other coordinates, and each would be another
-    algorithm.
+    its feature space z x M^(1/2), which in these weights is l' replaced by M l'. `adagrad` and `adam` do not allow
+    M: they rescale single coordinates, which depend on the choice of the square root of M.
 
     O(dim K) time per round, O(dim K) memory (twice or three times that for adagrad, adam and averaging).
 
     Parameters
     ----------
     loss : str or Loss
-        Any loss. One of your own without a compiled form is asked in Python, row by row.
+        Any loss. A loss without a compiled form is evaluated in Python, row by row.
     eta : float, default 0.3
         Step size.
     schedule : {"constant", "sqrt"}
@@ -56,10 +55,10 @@ class OGD(Solver):
     method : {"sgd", "adagrad", "adam", "implicit"}
         The step.
     average : bool, default False
-        Also keep the mean of the iterates w_1..w_t (those that predicted), see `averaged`.
+        Also keep the mean of the iterates w_1..w_t that made the predictions, see `averaged`.
     dtype : {"float64", "float32"}
-        Of weights, moments and features. In single precision a step is rounded to some seven digits of the weights;
-        losses, predictions and the sum of the iterates stay float64.
+        Type of weights, moments and features. In single precision weights have about seven digits. Losses, predictions
+        and the sum of the iterates stay float64.
 
     Deviations: the ridge enters adagrad and adam through the gradient (G above), not as a separate decay.
 
@@ -105,8 +104,8 @@ class OGD(Solver):
         self._loss = as_loss(loss)
         if self._loss.label_similarity is not None and method not in ("sgd", "implicit"):
             raise ValueError(
-                f"method={method!r} rescales single coordinates, and a label similarity M has none of its own (any "
-                "square root of M gives some); use method='sgd' or 'implicit', or no similarity"
+                f"method={method!r} rescales single coordinates, but a label similarity M does not define "
+                "coordinates; use method='sgd' or 'implicit', or no similarity"
             )
         if method == "sgd" and eta * lam >= 1:
             raise ValueError(
@@ -124,7 +123,7 @@ class OGD(Solver):
 
     @property
     def weights(self) -> Array:
-        """(dim, K); assigning replaces the values."""
+        """(dim, K) weights. Assigning replaces the values."""
         return self.W_.T
 
     @weights.setter
@@ -157,23 +156,24 @@ class OGD(Solver):
         return P
 
     def resume(self, weights: Array, total: Array | None, t: int) -> None:
-        """Go on after t rounds that ended with these weights (dim, K); `total` is the sum of those that predicted."""
+        """Continue after t rounds that ended with these weights (dim, K). `total` is the sum of the iterates."""
         self.weights = weights
         if total is not None:
             self.total_[:] = total.T
         self.t_ = t
 
     def averaged(self) -> Array:
-        """(dim, K) mean of the weights that made the predictions so far; its own predictions are `Z @ averaged()`."""
+        """Return the (dim, K) mean of the weights of all rounds. Its predictions are `Z @ averaged()`."""
         if not self.average:
-            raise ValueError("this OGD keeps no average of its iterates; construct it with average=True")
+            raise ValueError("this OGD does not keep an average of its iterates; create it with average=True")
         return self.total_.T / max(self.t_, 1)
 
     def rebase(self, change: Change, dim: int) -> None:
-        """w <- T w; None starts again, with t = 0.
+        """Do w <- T w. None restarts with t = 0.
 
-        The sum of the iterates and adam's mean gradient move like w. Second moments are kept as diagonals, so they
-        become the diagonal of T diag(h) T': exact when T permutes, flips or appends coordinates, else an approximation.
+        The sum of the iterates and adam's mean gradient are transformed like w. Second moments are kept as diagonals,
+        so they become the diagonal of T diag(h) T': exact when T permutes, flips or appends coordinates, else an
+        approximation.
         """
         if change.transport is None:
             self.start(dim, len(self.W_))
@@ -184,7 +184,7 @@ class OGD(Solver):
         self._bind()
 
     def turn(self, turns: Turns) -> None:
-        """`rebase` for a move of a map that is a few reflections: in place, O(dim) for each output. float64 alone."""
+        """Do `rebase` for a product of a few reflections: in place, O(dim) for each output, float64 only."""
         for name in ("W_", "total_") if self.average else ("W_",):
             turns.carry(getattr(self, name))
         if MOMENTS[self.method]:
@@ -193,26 +193,26 @@ class OGD(Solver):
                 getattr(self, name)[:] = self._carried(name, np.square(T) if name == "second_" else T)
 
     def grow(self, outputs: int) -> None:
-        """New columns start at zero, as if their gradients had been zero so far."""
+        """Add outputs that start at zero, as if their gradients had been zero so far."""
         for name in ("W_", *self._companions()):
             old = getattr(self, name)
             setattr(self, name, np.pad(old, ((0, outputs - len(old)), (0, 0))))
         self._bind()
 
     def _companions(self) -> tuple[str, ...]:
-        """The arrays besides W_ that this method keeps."""
+        """The arrays that this method keeps besides W_."""
         return MOMENTS[self.method] + (("total_",) if self.average else ())
 
     def _type_of(self, name: str) -> str:
         return "float64" if name == "total_" else self.dtype  # a sum over all rounds needs the digits
 
     def _carried(self, name: str, T: Array) -> Array:
-        """An array of the state times T', as float64 on the way."""
+        """Return an array of the state times T', computed in float64."""
         old = getattr(self, name).astype(np.float64, copy=False)
         return Descent.carried(old, T).astype(self._type_of(name), copy=False)
 
     def _bind(self) -> None:
-        """Let the compiled loop work on the arrays of the state."""
+        """Connect the compiled code to the arrays of the state."""
         state = self._state()
         self.engine = Descent(
             self._loss,

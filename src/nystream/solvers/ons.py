@@ -27,10 +27,10 @@ class ONS(NewtonSolver):
 
     With b = A u this is b <- b + (eta_t dl^2 p - dl - h/s) z: a round of weighted least squares whose weight and target
     depend on its own prediction. The state is therefore that of least squares, A = L D L' and q = D^-1 L^-1 b
-    (`Factored`), which cannot lose its definiteness: one pass over L asks for ybar and s, a second one learns. A round
-    with s = 0 (z = 0) learns nothing. `run` takes up to 16 rows through either pass; in between, their scalars are
-    followed in the matrix Z A^-1 Z'. The same numbers as `step`, up to rounding; where rounding would show, because s
-    falls a million times inside a block, the block ends.
+    (`Factored`), which stays positive definite: one pass over L computes ybar and s, a second pass learns. A round with
+    s = 0 (z = 0) learns nothing. `run` processes up to 16 rows per pass; between the passes their scalars are updated
+    in the matrix Z A^-1 Z'. The numbers are those of `step` up to rounding. A block ends early if s falls a million
+    times inside it, where rounding would matter.
 
     O(r^2) time per round and O(r^2) memory for r features; one output.
 
@@ -40,10 +40,11 @@ class ONS(NewtonSolver):
     Parameters
     ----------
     loss : str or Loss, default "squared"
-        A loss of one score. Real labels are taken to lie in [-clip, clip]; one that does not is learnt all the same,
-        but voids the guarantee (a warning says so once).
+        A loss of one score. Real labels should lie in [-clip, clip]. A label outside is learnt, but it voids the
+        guarantee, with one warning.
     clip : float, default 1.0
-        Bound on predictions. Off the kink of the loss: with clip = 1 the hinge's subgradient is decided by rounding.
+        Bound on predictions. It must not be the kink of the loss: with clip = 1 rounding decides the hinge's
+        subgradient.
     lam : float, default 1.0
         Ridge of the metric.
     eta : "auto" or float
@@ -69,7 +70,7 @@ class ONS(NewtonSolver):
 
     metric_: Factored
     """A = L D L' and b = A u."""
-    _weights: Array | None = None  # u, once a prediction asked for it
+    _weights: Array | None = None  # u, computed by the first prediction
 
     @property
     def weights(self) -> Array:

@@ -18,22 +18,22 @@ __all__ = ["SketchedONS"]
 GRADIENTS, EXCESS, LOST = range(3)
 """Entries of `meter_`; the compiled loop counts on this order."""
 WIDTH, RANK, ROUNDS = range(3)
-"""Entries of `counts_`: rows of E in use, directions of the sketch, rounds since E was turned."""
+"""Entries of `counts_`: rows of E in use, directions of the sketch, rounds since the last change of basis."""
 
 
 class SketchedONS(NewtonSolver):
     """`ONS` in the metric A_t = lam I + S_t'S_t, where S_t has fewer than `sketch` rows.
 
     S_t'S_t is the Frequent-Directions sketch of sum_s eta_s g_s g_s': each round adds eta g g' and, once there are
-    ell = `sketch` eigenvalues, takes the smallest of them off all. With u the weights before projection::
+    ell = `sketch` eigenvalues, subtracts the smallest one from all. With u the weights before projection::
 
         ybar = u'z,  p = clip(ybar),  h = ybar - p,   v = A_{t-1}^-1 z,   w = u - (h / z'v) v,   g = l'(y, p) z
         S'S <- S'S + eta_t g g', minus its ell-th eigenvalue along its ell leading directions
         u <- w - A_t^-1 g
 
-    Those numbers exactly, in amortised O(ell d + ell^3) time a round and O(ell d) memory for d features: between two
-    changes of basis, ell + 1 rounds apart, all that moves lies in the span of at most 2 ell orthonormal rows E, so a
-    round is a few passes over E and an eigenproblem in its coordinates. `run` and `step` give the same bits.
+    These numbers are computed exactly, in amortised O(ell d + ell^3) time a round and O(ell d) memory for d features:
+    between two changes of basis, ell + 1 rounds apart, all changes lie in the span of at most 2 ell orthonormal rows E,
+    so a round takes a few passes over E and an eigenproblem in its coordinates. `run` and `step` give the same bits.
 
     Guarantee: A_t <= A_{t-1} + eta_t g_t g_t', so that the bound of `ONS` holds with this A_t. Sketching loses
     0 <= sum eta g g' - S'S <= `lost()` I, and lost() <= sum_{i>k} sigma_i^2 / (ell - k) for every k < ell, with sigma
@@ -127,7 +127,7 @@ class SketchedONS(NewtonSolver):
         return float(np.log1p(self.values_[: self.counts_[RANK]] / self.lam).sum()) if self.t_ else 0.0
 
     def lost(self) -> float:
-        """Sum of the eigenvalues taken off: no direction of sum eta g g' is underestimated by more."""
+        """Return the sum of the subtracted eigenvalues, a bound on the error of sum eta g g' in any direction."""
         return float(self.meter_[LOST]) if self.t_ else 0.0
 
     def _carry(self, T: Array) -> None:

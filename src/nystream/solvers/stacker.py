@@ -1,4 +1,4 @@
-"""Stackers: the outputs of several experts combined by a few weights that are learnt online."""
+"""Stackers combine the outputs of several experts by weights that are learnt online."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from nystream.runtime.types import Array
 __all__ = ["MEMBERS", "RidgeStacker", "SoftmaxStacker", "Stacker"]
 
 MEMBERS = ((1.0, 1.0), (0.999, 0.1), (0.999, 1.0), (0.999, 10.0), (0.995, 1.0))
-"""Forgetting and ridge of the stackers that one bank runs side by side."""
+"""Decay and ridge of the stackers in one bank."""
 MANY = 64
 """Classes beyond which the Hessian of the softmax is bounded by blocks."""
 
 ROUNDING = 1e-12
-"""The ridge is at least this part of the largest sum of squares: below, rounding would decide."""
+"""Smallest ridge, as a share of the largest sum of squares. Below it rounding would decide."""
 
 
 class Stacker(Params):
-    """A bank of S stackers over the outputs of E experts. All see the same rows; each has its forgetting and ridge.
+    """A bank of S stackers over the outputs of E experts. All see the same rows; each has its own decay and ridge.
 
-    Weights stay as they are for `block` rounds and move at the end of each block, counted from the first round on, so
-    that nothing depends on how the rounds are cut into calls. `predict` uses the weights in force now.
+    Weights change after every `block` rounds, counted from the first round, so that nothing depends on how the rounds
+    are cut into calls. `predict` uses the present weights.
 
     Parameters
     ----------
     members : sequence of (decay, lam)
-        For every stacker what a round keeps of its weight from one round to the next, 0 < decay <= 1, and the ridge
-        lam > 0 that draws the weights to their start, which is the same for all experts.
+        For every stacker the decay of past rounds, 0 < decay <= 1, and the ridge lam > 0 towards the initial weights,
+        which are the same for all experts.
     block : int, default 10
         Rounds between updates.
     """
@@ -42,7 +42,7 @@ class Stacker(Params):
     """Sum of the weights at the start."""
 
     weights_: Array
-    """What multiplies the experts' outputs."""
+    """Weights of the experts' outputs."""
     seen_: int
     """Rounds since the last update."""
 
@@ -55,20 +55,20 @@ class Stacker(Params):
             if not 0 < decay <= 1:
                 raise ValueError(f"decay must be greater than 0 and at most 1, got {decay!r}")
             positive("lam", lam)
-        self._decay = np.array([decay for decay, _ in members]) ** block  # what a block keeps, (S,)
+        self._decay = np.array([decay for decay, _ in members]) ** block  # decay over one block, (S,)
         self._lam = np.array([lam for _, lam in members])
 
     def start(self, inputs: int, outputs: int) -> None:
-        """Equal weights for `inputs` experts with `outputs` targets or classes."""
+        """Start with equal weights for `inputs` experts with `outputs` targets or classes."""
         raise NotImplementedError
 
     def predict(self, F: Array) -> Array:
-        """Predictions (n, S, K) of the S stackers from the experts' outputs F, pure."""
+        """Return the predictions (n, S, K) of the S stackers for the experts' outputs F, without learning."""
         raise NotImplementedError
 
     def run(self, F: Array, Y: Array, weights: Array | None = None) -> Array:
-        """Predictions (n, S, K) of n rounds, each made before its label was read."""
-        if len(F) == 1 and Y.dtype == np.float64:  # the common round
+        """Return the predictions (n, S, K) of n rounds, each made before its label is learnt."""
+        if len(F) == 1 and Y.dtype == np.float64:  # the most frequent case
             P = self._learn(F, Y, weights)
             self._count(1)
             return P
@@ -82,7 +82,7 @@ class Stacker(Params):
         return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
     def _count(self, n: int) -> None:
-        """So many rounds were learnt; at the end of a block the weights move."""
+        """Count learnt rounds. At the end of a block the weights are updated."""
         self.seen_ += n
         if self.seen_ == self.block:
             self._update()
@@ -97,7 +97,7 @@ class Stacker(Params):
         raise NotImplementedError
 
     def _update(self) -> None:
-        """A block is complete: move the weights."""
+        """Update the weights at the end of a block."""
         raise NotImplementedError
 
 
@@ -106,7 +106,8 @@ class RidgeStacker(Stacker):
 
         w = argmin sum over past rounds t of g^(age) (f_t.w - y_t)^2 + lam |w - w0|^2,       w0 = 1/E each
 
-    age counted in whole blocks. No constant: the experts bring theirs. O(S K E^2) time a round, and E^3 a block.
+    The age is counted in whole blocks. There is no constant, because the experts have one. O(S K E^2) time a round, and
+    E^3 a block.
 
     Examples
     --------
@@ -123,15 +124,15 @@ class RidgeStacker(Stacker):
     total: ClassVar[float] = 1.0
 
     gram_: Array
-    """Discounted sums of f f' up to the last update, (S, K, E, E); those since are in `new_gram_`."""
+    """Discounted sums of f f' up to the last update, (S, K, E, E). `new_gram_` has the rounds since then."""
 
     @staticmethod
     def nbytes_for(inputs: int, outputs: int, members: int = len(MEMBERS)) -> float:
-        """Bytes of so many stackers: of each sums of f f' and y f, and weights; the sums of the last rounds."""
+        """Return the bytes of these stackers: sums of f f' and y f, weights, and sums of the last rounds."""
         return 8.0 * outputs * inputs * (members * (inputs + 2) + inputs + 1)
 
     def start(self, inputs: int, outputs: int) -> None:
-        """Experts' outputs are F (n, E, K) for K targets; weights_ is (S, K, E)."""
+        """Start for experts' outputs F (n, E, K) with K targets; weights_ is (S, K, E)."""
         S = len(self.members)
         self.weights_ = np.full((S, outputs, inputs), self.total / inputs)
         self.gram_ = np.zeros((S, outputs, inputs, inputs))
@@ -141,7 +142,7 @@ class RidgeStacker(Stacker):
         self.seen_ = 0
 
     def rescale(self, factor: Array) -> None:
-        """From now on outputs and labels of every target are measured so many times larger, (K,)."""
+        """Change the unit: from now on outputs and labels of each target are these times larger, (K,)."""
         square = factor**2
         self.gram_ *= square[:, None, None]
         self.new_gram_ *= square[:, None, None]
@@ -149,7 +150,7 @@ class RidgeStacker(Stacker):
         self.new_sums_ *= square[:, None]
 
     def restart(self, targets: NDArray[np.intp]) -> None:
-        """Forget all of these targets."""
+        """Restart the stackers of these targets."""
         self.weights_[:, targets] = self.total / self.weights_.shape[2]
         for sums in (self.gram_, self.sums_):
             sums[:, targets] = 0.0
@@ -181,9 +182,9 @@ class SoftmaxStacker(Stacker):
 
     theta_0: w = 2/E, b = 0. Sharing the weights keeps the problem small and new classes covered. O(S (E^2 K + K^2))
     time a round, and S (E + K)^2 numbers of memory. For more than 64 classes the Hessian of a round is replaced by
-    twice its block of the weights and twice the diagonal matrix of the probabilities, which together are not less
-    than it (twice the block diagonal bounds any positive semidefinite matrix of two blocks): O(S E^2 K) time and S K
-    numbers. Steps are then more careful, never too long.
+    twice its block of the weights and twice the diagonal matrix of the probabilities, which together bound it
+    (twice the block diagonal bounds any positive semidefinite matrix of two blocks): O(S E^2 K) time and S K numbers.
+    Steps are then shorter, never too long.
 
     Examples
     --------
@@ -209,7 +210,7 @@ class SoftmaxStacker(Stacker):
     """With many classes sums of probabilities, (S, K), else None."""
 
     def start(self, inputs: int, outputs: int) -> None:
-        """Experts' scores are F (n, E, C), C = 1 for two classes (the score of class 1), else K."""
+        """Start for experts' scores F (n, E, C), C = 1 for two classes (the score of class 1), else K."""
         self.inputs_, self.classes_ = inputs, at_least("outputs", outputs, 2)
         S, C = len(self.members), self._columns
         self.weights_ = np.zeros((S, inputs + C))
@@ -226,7 +227,7 @@ class SoftmaxStacker(Stacker):
         return softmax_rounds(np.ascontiguousarray(F), self.weights_, self.classes_)
 
     def grow(self, outputs: int) -> None:
-        """More classes, with bias 0. From two classes to more the model stays what it is: f_0 = -f_1, w and b halved.
+        """Add classes with bias 0. From two classes to more, predictions stay the same: f_0 = -f_1, w and b halved.
 
         With (w, b) = J (w', b') the Hessian in the new parameters is J'H J.
         """

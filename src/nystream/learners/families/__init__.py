@@ -1,1 +1,1 @@
-"""What the published algorithms of one family have in common."""
+"""Base classes of families of published algorithms."""

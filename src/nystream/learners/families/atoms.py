@@ -1,4 +1,4 @@
-"""Learners of a dictionary that grows with the rows, and of the solver in its coordinates."""
+"""Learners that combine a growing dictionary with a solver in its coordinates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["AtomLearner"]
 
 
 class AtomLearner(Learner):
-    """Subclasses set `atoms_` and `solver_` when they start."""
+    """A learner with a growing dictionary and a solver. Subclasses set `atoms_` and `solver_` in `_start`."""
 
     atoms_: Growing
     solver_: Any
@@ -26,7 +26,7 @@ class AtomLearner(Learner):
 
     @property
     def size(self) -> int:
-        """Atoms."""
+        """Number of atoms."""
         return self.atoms_.n if self.d_ else 0
 
     @property

@@ -1,4 +1,4 @@
-"""Learners that can also answer with the mean of their hypotheses."""
+"""Learners that can also predict with the mean of their hypotheses."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["Averaging"]
 
 
 class Averaging(Learner):
-    """A learner with `averaged`; subclasses give `_averaged` on clean rows, called once there was an example."""
+    """A learner with `averaged`. Subclasses define `_averaged` for clean rows after the first round."""
 
     average: bool = True
-    """Whether the mean is kept; a parameter where keeping it costs something."""
+    """Whether the mean is kept; a parameter of learners for which this has a cost."""
 
     def averaged(self, X: Any) -> Array:
-        """Predictions of the mean of all hypotheses so far, (1/T) sum_t f_t (online-to-batch conversion). Pure.
+        """Return predictions of the mean of all hypotheses, (1/T) sum_t f_t (online-to-batch conversion).
 
-        f_t is the hypothesis that made the prediction of round t. What a budget has dropped is gone from the mean too.
+        f_t is the hypothesis that predicted in round t. Points that a budget removed are missing in the mean too.
         A learner with a parameter `average` needs average=True.
         """
         self._require("averaged")
@@ -34,5 +34,5 @@ class Averaging(Learner):
 
     def why_not(self, ability: str) -> str | None:
         if ability == "averaged" and not self.average:
-            return "it keeps no mean of its hypotheses; construct it with average=True"
+            return "it does not keep the mean of its hypotheses; create it with average=True"
         return super().why_not(ability)

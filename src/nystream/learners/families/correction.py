@@ -1,4 +1,4 @@
-"""Learners that change only when an answer is wrong or not right enough: a correction, stored or added to weights."""
+"""Learners that change only after a mistake or a margin error, by adding a correction."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ __all__ = ["CorrectionLearner", "UnboundedCorrections", "checked_loss"]
 
 
 class CorrectionLearner(ExpansionLearner):
-    """f <- f + alpha k(x, .), where alpha is a correction.
+    """A learner with updates f <- f + alpha k(x, .), where alpha is a correction.
 
-    Subclasses set `kernel` and `_loss`, and give the rule, `_alpha` and compiled `_correction`, where it is not the
-    perceptron's. Those with a budget give `_keep`, and compiled `_loop`, which decide what becomes of a correction when
-    the budget is spent.
+    Subclasses set `kernel` and `_loss`. A rule other than the perceptron's is defined by `_alpha`, and compiled by
+    `_correction`. Learners with a budget define `_keep`, and compiled `_loop`, for corrections beyond the budget.
     """
 
     multi_output: ClassVar[bool] = False
@@ -30,29 +29,30 @@ class CorrectionLearner(ExpansionLearner):
 
     @classmethod
     def _declares(cls, ability: str) -> bool:
-        return ability != "probabilities" and super()._declares(ability)  # no loss that they take has any
+        return ability != "probabilities" and super()._declares(ability)  # none of their losses has probabilities
 
     def _round(self, f: PlainExpansion, y: Array, weight: float, t: int) -> Array:
         p = self._scored(f.scores(f.k))
-        if f.kxx > 0:  # else k(x, .) is the zero function
+        if f.kxx > 0:  # otherwise k(x, .) is the zero function
             alpha = self._alpha(y, p, f.kxx, weight)
             if alpha.any():
                 self._keep(f, alpha, t)
         return p
 
     def _alpha(self, y: Array, p: Array, s: float, weight: float) -> Array:
-        """The coefficients (K,) that a round asks for, given the scores and s = k(x, x); here the perceptron's."""
+        """Return the coefficients (K,) of a round for the scores and s = k(x, x); here the perceptron's."""
         margin, direction, square = self._margin(y, p)
         return direction if margin <= 0 and square > 0 else np.zeros(len(p))
 
     def _keep(self, f: PlainExpansion, alpha: Array, t: int) -> None:
-        """What becomes of a correction: here all are stored."""
+        """Store the correction. Subclasses with a budget override it."""
         f.append(f.x, alpha, t)
 
     def _margin(self, y: Array, p: Array) -> tuple[float, Array, float]:
-        """How far p is right; the direction that makes it so, y or e_label - e_rival; its squared norm.
+        """Return the margin of p, the direction that increases it (y or e_label - e_rival), and its squared norm.
 
-        The rival is the strongest, the first of equals. With label similarities M the norm is that of the joint kernel.
+        The rival is the strongest other label, the first of equals. With label similarities M the norm is that of the
+        joint kernel.
         """
         if not self._loss.multiclass:
             return float(y[0] * p[0]), y.copy(), 1.0
@@ -63,15 +63,15 @@ class CorrectionLearner(ExpansionLearner):
         return float(p[label] - p[rival]), direction, float(direction @ self._scored(direction))
 
     def _correction(self) -> Correction:
-        """The rule, compiled, for the present number of outputs; called again when outputs are added."""
+        """Return the compiled rule for the present number of outputs. It is called again when outputs are added."""
         return Correction(self._loss, "perceptron", self.expansion_.outputs)
 
 
 class UnboundedCorrections(CorrectionLearner):
-    """Every correction is stored; with the linear kernel all of them add up to d weights per output, W <- W + alpha x'.
+    """A learner that stores every correction, or d weights per output with the linear kernel, W <- W + alpha x'.
 
-    Then a round costs O(d K) time, the model O(d K) memory, and nothing grows. (With label similarities M, M alpha
-    stands for alpha there.)
+    The linear case costs O(d K) time per round and O(d K) memory, and nothing grows. (With label similarities M, M
+    alpha replaces alpha.)
     """
 
     W_: Array
@@ -79,7 +79,7 @@ class UnboundedCorrections(CorrectionLearner):
 
     @property
     def _linear(self) -> bool:
-        # once started, what there is decides: the kernel may be one that remembers the values of another
+        # once started, the state decides
         return "W_" in self.__dict__ if self.d_ else type(self.kernel) is Linear and not self._in_python
 
     @property
@@ -110,7 +110,7 @@ class UnboundedCorrections(CorrectionLearner):
 
     @property
     def _columns(self) -> int:
-        """Outputs, as the arrays of the state have them."""
+        """Return the number of columns of the arrays of the state."""
         return len(self.W_) if self._linear else self.expansion_.outputs
 
     def _predict(self, X: Array) -> Array:
@@ -142,7 +142,7 @@ class UnboundedCorrections(CorrectionLearner):
 
 
 def checked_loss(loss: Any, kinds: tuple[type[Loss], ...]) -> Loss:
-    """The loss as an object, or a ValueError: one of these kinds."""
+    """Return the loss as an object if it is one of these kinds, else raise a ValueError."""
     found = as_loss(loss)
     if not isinstance(found, kinds):
         raise ValueError(f"loss must be one of {', '.join(repr(kind.name) for kind in kinds)}; got {found.name!r}")

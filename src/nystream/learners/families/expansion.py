@@ -1,4 +1,4 @@
-"""Learners that are a kernel expansion: stored points and coefficients, changed by a rule, bounded by a budget."""
+"""Learners that are kernel expansions: a rule changes points and coefficients, a budget bounds their number."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from nystream.learners.families.loss import LossLearner
 from nystream.runtime.params import one_of
 from nystream.runtime.types import DTYPES, Array
 
-__all__ = ["ExpansionLearner", "Loop", "checked_dtype", "checked_kernel", "reference"]
+__all__ = ["ExpansionLearner", "Loop", "checked_dtype", "reference"]
 
 
 class Loop(Protocol):
-    """The compiled rounds of a rule: t is the number of the first round, counted from 1."""
+    """The compiled rounds of a rule; t is the number of the first round, from 1."""
 
     def step(self, x: Array, y: Array, weight: float, t: int) -> Array: ...
     def run(self, X: Array, Y: Array, weights: Array | None, t: int) -> Array: ...
@@ -27,7 +27,7 @@ class Loop(Protocol):
 
 
 class PythonRounds:
-    """The rounds that a learner writes in Python, one after the other."""
+    """Rounds by the Python method `_round` of a learner, one after the other."""
 
     def __init__(self, learner: ExpansionLearner) -> None:
         self.learner = learner
@@ -48,13 +48,13 @@ class PythonRounds:
 
 
 class ExpansionLearner(LossLearner, Averaging):
-    """kernel + rule + budget. Subclasses set `kernel` and `_loss` in their constructor.
+    """A learner made of a kernel, a rule and a budget. Subclasses set `kernel` and `_loss` in their constructor.
 
-    They write one round in Python, `_round`: that is the specification, as the paper has it. `_loop` gives the compiled
-    rounds that do the same to the same arrays, and are what runs; it is called whenever those arrays are new (start,
-    growth, restore). `reference(learner)` runs the Python rounds instead, and tests hold the compiled ones to them.
-    Blocks equal the loop of `step`: kernel rows of a block come from one product, and points that enter or leave inside
-    the block correct them. `_limits` gives the budget. Those that offer single precision set `dtype` (`checked_dtype`).
+    A subclass defines one round in Python, `_round`, the specification as in the paper. `_loop` returns the compiled
+    rounds on the same arrays, which are used in practice. It is called whenever the arrays are new (start, growth,
+    restore). `reference(learner)` runs the Python rounds, and tests compare both. A block gives the same as the loop of
+    `step`: its kernel rows come from one product and are corrected for points that enter or leave inside the block.
+    `_limits` returns the budget. Learners with single precision set `dtype` (`checked_dtype`).
     """
 
     weighted: ClassVar[bool] = True
@@ -70,23 +70,23 @@ class ExpansionLearner(LossLearner, Averaging):
         return True
 
     def _limits(self) -> Budget:
-        """A fresh budget."""
+        """Return a new budget."""
         return Budget(None)
 
     def _round(self, f: PlainExpansion, y: Array, weight: float, t: int) -> Array:
-        """Round t (the first is 1) on the row that f has begun: the prediction (K,), made before y is read; then learn.
+        """Do round t (from 1) for the row that f has begun: return the prediction (K,), then learn y.
 
         y (K,) are targets or signs, or (1,) a class number.
         """
         raise NotImplementedError
 
     def _loop(self) -> Loop:
-        """The same, compiled."""
+        """Return the compiled rounds."""
         raise NotImplementedError
 
     @property
     def size(self) -> int:
-        """Stored points."""
+        """Number of stored points."""
         return self.expansion_.n if self.d_ else 0
 
     @property
@@ -108,14 +108,14 @@ class ExpansionLearner(LossLearner, Averaging):
         self.budget_.start(self.expansion_)
         self._rounds = self._loop()
 
-    # -- what rounds in Python ask the loss ------------------------------------------------------------------------
+    # -- the loss, for rounds in Python --------------------------------------------------------------------------
     def _gradient(self, y: Array, p: Array) -> Array:
-        """l'(y, p), (K,)."""
+        """Return l'(y, p), (K,)."""
         g = self._loss.grad(int(y[0]) if self._loss.multiclass else y, p)
         return np.asarray(g, dtype=np.float64)
 
     def _proximal(self, y: Array, p: Array, s: float, c: float, **rule: Any) -> Array:
-        """argmin_a s/2 |a|^2 + c l(y, p + s a), (K,); `rule` is that of several classes."""
+        """Return argmin_a s/2 |a|^2 + c l(y, p + s a), (K,). `rule` is for losses of several classes."""
         alpha = self._loss.implicit(int(y[0]) if self._loss.multiclass else y, p, s, c, **rule)
         return np.asarray(alpha, dtype=np.float64)
 
@@ -126,7 +126,7 @@ class ExpansionLearner(LossLearner, Averaging):
         return self._scored(self.expansion_.averaged(X))
 
     def _scored(self, P: Array) -> Array:
-        """Scores of labels from the outputs of the expansion: a label similarity M mixes them."""
+        """Return the scores of labels from the outputs of the expansion, mixed by a label similarity M."""
         M = self._loss.label_similarity
         return P if M is None else P @ M
 
@@ -159,7 +159,7 @@ _Learner = TypeVar("_Learner", bound=ExpansionLearner)
 
 
 def reference(learner: _Learner) -> _Learner:
-    """A fresh learner with equal parameters that learns by the rounds its class writes in Python: slow, for reading.
+    """Return a new learner with equal parameters that runs the Python rounds of its class: slow, but readable.
 
     Examples
     --------
@@ -178,17 +178,10 @@ def reference(learner: _Learner) -> _Learner:
 
 
 def checked_dtype(dtype: Any, kernel: Kernel) -> str:
-    """The precision of stored points itself, or a ValueError: float32 needs a kernel that has a form in it."""
+    """Return dtype, or raise a ValueError if it is float32 and the kernel has no form in single precision."""
     if one_of("dtype", dtype, DTYPES) == "float32" and not kernel.single:
         raise ValueError(
             f"dtype='float32' needs Gaussian, Laplacian without scales or Matern as kernel, got {kernel!r}; "
             f"use dtype='float64'"
         )
     return str(dtype)
-
-
-def checked_kernel(kernel: Any) -> Kernel:
-    """The kernel itself, or a ValueError."""
-    if not isinstance(kernel, Kernel):
-        raise ValueError(f"kernel must be a kernel such as Gaussian(1.0), got {kernel!r}")
-    return kernel

@@ -1,4 +1,4 @@
-"""Learners that are a feature map and a linear solver: one method serves the whole family."""
+"""Learners that combine a feature map with a linear solver."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BLOCK = 512
 
 
 class FeatureLearner(Learner):
-    """features + solver. Subclasses build the two parts from their parameters in `_parts`."""
+    """A learner made of features and a solver. Subclasses build both from their parameters in `_parts`."""
 
     features_: FeatureMap
     solver_: Solver
 
     def _parts(self) -> tuple[FeatureMap, Solver]:
-        """A fresh feature map and a fresh solver, neither started."""
+        """Return a new feature map and a new solver, both before `start`."""
         raise NotImplementedError
 
     @property
@@ -37,7 +37,7 @@ class FeatureLearner(Learner):
 
     @property
     def _solver(self) -> Solver:
-        """The solver, or before the start one that answers for it."""
+        """The solver; before the start, a new one with the same parameters."""
         if "solver_" in self.__dict__:
             return self.solver_
         if "_template" not in self.__dict__:
@@ -58,7 +58,7 @@ class FeatureLearner(Learner):
         self.features_, self.solver_ = features, solver
 
     def _check_features(self, features: FeatureMap) -> None:
-        """Refuse a map, now that it is started, that the solver cannot follow."""
+        """Raise an error if the solver cannot follow the started map."""
 
     def _check(self, X: Array, learnt: int) -> None:
         self.features_.check(X)
@@ -70,8 +70,13 @@ class FeatureLearner(Learner):
     def _predict(self, X: Array) -> Array:
         P = np.empty((len(X), self.outputs_))
         for i in range(0, len(X), BLOCK):
-            P[i : i + BLOCK] = self.solver_.predict(self.features_.transform(X[i : i + BLOCK]))
+            x = X[i : i + BLOCK]
+            P[i : i + BLOCK] = self.predict_features(x, self.features_.transform(x))
         return P
+
+    def predict_features(self, X: Array, Z: Array) -> Array:
+        """Return predictions (n, K) for rows X, whose features are Z."""
+        return self.solver_.predict(Z)
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
         if not self.features_.bounded:
@@ -94,7 +99,7 @@ class FeatureLearner(Learner):
         return p
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        """Row by row while the map may move, then blocks: features by one product, then the solver's recursion."""
+        """Do the rounds: row by row while the map may move, then in blocks."""
         self.features_.check(X)
         P = np.empty((len(X), self.outputs_))
         row = 0

@@ -1,4 +1,4 @@
-"""Learners that are a feature map and gradient descent on its features: K columns of weights, and their mean."""
+"""Learners that do gradient descent on the features of a map."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ __all__ = ["GradientLearner"]
 
 
 class GradientLearner(LossLearner, FeatureLearner, Averaging):
-    """features + `OGD`. Subclasses store the parameters below, set `_loss` and `_template`, and give `_parts`."""
+    """A learner made of features and `OGD`.
+
+    Subclasses store the parameters below, set `_loss` and `_template`, and define `_parts`."""
 
     multi_output: ClassVar[bool] = True
     weighted: ClassVar[bool] = True
@@ -33,7 +35,7 @@ class GradientLearner(LossLearner, FeatureLearner, Averaging):
 
     @property
     def separable(self) -> bool:
-        """Whether the map of a clone is the same, because it follows inputs alone, not labels nor chance.
+        """Whether a clone has the same map, because it depends on inputs only and not on labels or random numbers.
 
         Then K targets of a loss of one score are learnt as by K clones on the same rows, bit for bit.
         """
@@ -47,6 +49,6 @@ class GradientLearner(LossLearner, FeatureLearner, Averaging):
         return P
 
     def _descent(self, method: str = "sgd") -> OGD:
-        """A fresh solver."""
+        """Return a new solver."""
         parameters: dict[str, Any] = {"eta": self.eta, "schedule": self.schedule, "lam": self.lam}
         return OGD(self.loss, **parameters, method=method, average=self.average, dtype=self.dtype)

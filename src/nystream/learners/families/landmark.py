@@ -1,4 +1,4 @@
-"""Learners on landmarks that the stream provides: functional gradient descent until they are there, features after."""
+"""Learners whose landmarks come from the stream: functional gradient descent, then descent on features."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ TINY = 1e-8
 
 
 class LandmarkLearner(GradientLearner):
-    """What NOGD and NOLANA share: two phases, neither of which looks ahead. Given landmarks leave out the first.
+    """The base class of NOGD and NOLANA, which learn in two phases. Given landmarks skip the first phase.
 
     Until m points are stored: functional gradient descent, f <- (1 - eta_t lam) f - eta_t l'(y, f(x)) k(x, .), with
-    f = sum_i alpha_i k(u_i, .). Then the map is built on u_1..u_m and the same function, projected on its r features,
-    goes on as w = S^(1/2) U' alpha under gradient descent. So does the sum of the hypotheses, where it is kept.
+    f = sum_i alpha_i k(u_i, .). Then the map is built on u_1..u_m. The function, projected on its r features,
+    becomes w = S^(1/2) U' alpha, and gradient descent continues. The sum of the hypotheses, if kept, is projected too.
 
     With method "adagrad" the step of an output in the first phase, where there are no coordinates yet, is
     eta_t / (sqrt(sum_s g_s^2 k(x_s, x_s)) + 1e-8), g its derivatives; on the map `OGD` starts its own sums.
-    Subclasses store the parameters of their own, then call this constructor, and give `_new_map`.
+    Subclasses store their own parameters, then call this constructor, and define `_new_map`.
     """
 
     select: str = "first"
 
     features_: AdaptiveNystrom
     expansion_: Expansion | None = None
-    """f while points are collected, None after that."""
+    """f while points are collected, then None."""
     collected_: int = 0
-    """Rounds of that phase."""
+    """Rounds of the first phase."""
     squares_: Array
-    """(K,) sums of squared functional gradients of that phase, for "adagrad"."""
+    """(K,) sums of squared functional gradients of the first phase, for "adagrad"."""
 
     def __init__(
         self,
@@ -74,14 +74,14 @@ class LandmarkLearner(GradientLearner):
         self.average = average
         self._loss = as_loss(loss)
         if self._given is not None and self.select != "first":
-            raise ValueError("landmarks that are given are not selected; leave select at 'first'")
-        self._template = self._parts()[1]  # the parts refuse bad values here, not at the first example
+            raise ValueError("given landmarks are not selected from the stream; leave select at 'first'")
+        self._template = self._parts()[1]  # the parts check the values here, not at the first row
 
     def _parts(self) -> tuple[AdaptiveNystrom, OGD]:
         return self._new_map(), self._descent(self.method)
 
     def _new_map(self) -> AdaptiveNystrom:
-        """The map, not started."""
+        """Return a new map, before `start`."""
         raise NotImplementedError
 
     @property
@@ -90,7 +90,7 @@ class LandmarkLearner(GradientLearner):
 
     @property
     def _given(self) -> Array | None:
-        """The landmarks that were given as points (m, d); None where they come from the stream."""
+        """The given landmarks (m, d), or None if they come from the stream."""
         return as_block(self.landmarks, name="landmarks") if np.ndim(self.landmarks) else None
 
     @property
@@ -148,11 +148,11 @@ class LandmarkLearner(GradientLearner):
         return P
 
     def _learn(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        """Rounds on the map."""
+        """Do rounds on the map."""
         return super()._run(X, Y, weights)
 
     def _collect(self, f: Expansion, X: Array, Y: Array, weights: Array | None, P: Array) -> int:
-        """Rounds of the first phase into P; how many there were."""
+        """Do rounds of the first phase and write predictions to P. Return their number."""
         for start in range(0, len(X), BLOCK):
             f.open(X[start : start + BLOCK])
             for j in range(min(BLOCK, len(X) - start)):
@@ -172,7 +172,7 @@ class LandmarkLearner(GradientLearner):
         g = np.asarray(loss.grad(int(y[0]) if loss.multiclass else y, p), dtype=np.float64)
         similar = loss.label_similarity
         if similar is not None:
-            g = similar @ g  # the joint kernel: what moves one label moves those like it
+            g = similar @ g  # the joint kernel: a step for one label also moves similar labels
         eta = solver.eta / math.sqrt(self.collected_) if solver.schedule == "sqrt" else solver.eta
         if solver.lam:
             f.decay(1 - eta * solver.lam)
@@ -181,7 +181,7 @@ class LandmarkLearner(GradientLearner):
         return p
 
     def _scaled(self, g: Array, kxx: float) -> Array:
-        """The direction g of a functional step, divided as the method says."""
+        """Return the direction g of a functional step, scaled by the method."""
         if self._template.method == "sgd":
             return g
         self.squares_ += g * g * kxx
@@ -212,14 +212,14 @@ class LandmarkLearner(GradientLearner):
 
     @property
     def points(self) -> Array:
-        """The landmarks as they are now, (size, d)."""
+        """The present landmarks (size, d)."""
         if not self.d_:
             return np.empty((0, 0))
         return self.features_.points if self.expansion_ is None else self.expansion_.points
 
     @property
     def size(self) -> int:
-        """Landmarks stored."""
+        """Number of landmarks."""
         return len(self.points)
 
     @property
@@ -228,12 +228,12 @@ class LandmarkLearner(GradientLearner):
 
 
 def _checked_method(method: str, lam: float) -> str:
-    """The method itself, or a ValueError."""
+    """Return the method, or raise a ValueError."""
     if one_of("method", method, METHODS) == "adagrad" and lam:
         raise ValueError(f"method='adagrad' takes no ridge here, got lam={lam!r}; use lam=0 or method='sgd'")
     return method
 
 
 def _by_column(features: AdaptiveNystrom, coef: Array) -> Array:
-    """(dim, K) weights of K functions, each by a product of its own: K outputs give the bits of K learners."""
+    """Return weights (dim, K) of K functions, by one product each, so that K outputs give the bits of K learners."""
     return np.hstack([features.weights_of(np.ascontiguousarray(alpha)[:, None]) for alpha in coef.T])

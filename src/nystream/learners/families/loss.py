@@ -1,4 +1,4 @@
-"""Learners that minimise a loss: it decides what labels are, and whether predictions are log odds."""
+"""Learners that minimise a loss. The loss sets the kind of labels and whether predictions are log odds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["LossLearner"]
 
 
 class LossLearner(Learner):
-    """Subclasses set `_loss` in their constructor."""
+    """A learner that minimises a loss. Subclasses set `_loss` in their constructor."""
 
     _loss: Loss
 
@@ -32,15 +32,15 @@ class LossLearner(Learner):
         return self._loss
 
     def probabilities(self, X: Any, ahead: int | None = None) -> Array:
-        """(n, K) as the loss has them: of -1 and +1 with "logistic", of every class with "softmax". Pure."""
+        """Return probabilities (n, K): of -1 and +1 with "logistic", of every class with "softmax"."""
         self._require("probabilities")
         ahead = checked_ahead(ahead)
         P = self.predict_clean(as_block(X, self.d_ or None, missing=self.missing), ahead)
         if self.labels == "sign" and P.shape[1] != 1:
-            raise ValueError(f"this {self._kind} holds {P.shape[1]} questions of two answers each, not one")
+            raise ValueError(f"this {self._kind} has {P.shape[1]} targets; probabilities need one target")
         return LINKS[str(self.link)](P)
 
     def why_not(self, ability: str) -> str | None:
         if ability == "probabilities" and self.link not in LINKS:
-            return f"predictions of the loss {self._loss.name!r} are no log odds; those of 'logistic' and 'softmax' are"
+            return f"predictions of the loss {self._loss.name!r} are not log odds; use 'logistic' or 'softmax'"
         return super().why_not(ability)

@@ -1,4 +1,4 @@
-"""Binary learners with margin phi' A^-1 theta on a growing factor: what the second-order perceptron and NAROW share."""
+"""The base class of the second-order perceptron and NAROW: margins phi' A^-1 theta on a growing factor."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ __all__ = ["MarginLearner"]
 BLOCK = 64
 """Rows that share one kernel block and one triangular solve."""
 ENTERED, OUTSIDE = 1, 2
-"""What a round did, as `margin_rounds` and `MarginRow` code it."""
+"""Codes of the outcome of a round in `margin_rounds` and `MarginRow`."""
 
 
 class MarginLearner(Learner):
-    """theta = sum y phi over the rounds that learnt, A = lam I + sum d^2 phi phi' over those that entered the factor.
+    """Margins with theta = sum y phi over the rounds that learnt, and A = lam I + sum d^2 phi phi' over stored rows.
 
     With L L' = D K D + lam I over the rows that entered and l(x) = L^-1 (d_i k(x_i, x))_i::
 
         phi' A^-1 theta = l(x).f + sum over rows outside y_j k(x_j, x) / lam
 
-    A row that enters with scale d appends (y/d - d margin)/pivot to f; one that stays outside subtracts y l / lam
-    from it. A block is one kernel product and one triangular solve; its rounds are followed in the residual Gram matrix
-    K - T T' and give what single rows give. Subclasses have `kernel` and `lam`, and set `_b` (see `margin_rounds`).
+    A row that enters with scale d appends (y/d - d margin)/pivot to f; one that stays outside subtracts y l / lam from
+    it. A block takes one kernel product and one triangular solve. Its rounds use the residual Gram matrix K - T T' and
+    give the same results as single rows. Subclasses have `kernel` and `lam`, and set `_b` (see `margin_rounds`).
     """
 
     kernel: Kernel
@@ -50,12 +50,12 @@ class MarginLearner(Learner):
 
     @property
     def _b(self) -> float:
-        """0 for mistakes, or NAROW's b."""
+        """NAROW's b, or 0 for the second-order perceptron."""
         raise NotImplementedError
 
     @property
     def mistakes(self) -> int:
-        """Rounds so far in which the sign of the margin, 0 read as +1, was not the label."""
+        """Number of rounds in which the sign of the margin (0 read as +1) was not the label."""
         return self.mistakes_
 
     def log_det(self) -> float:
@@ -80,7 +80,7 @@ class MarginLearner(Learner):
 
     def _margins(self, X: Array, T: Array) -> Array:
         alone = self._bound() if len(X) == 1 else None
-        if alone is not None:  # as `step` would answer, to the bit
+        if alone is not None:  # the same bits as `step`
             return alone.alone(X[0])
         margins: Array = T @ self.f_.view[:, 0]
         if self.outside_.n:
@@ -98,7 +98,7 @@ class MarginLearner(Learner):
         return p
 
     def _learn(self, row: MarginRow, x: Array, y: float) -> None:
-        """What the round of x, just asked for, does to the model."""
+        """Update the model by the round of x, which was just predicted."""
         factor = self.factor_
         if row.did == ENTERED:
             factor.points_.append(x)
@@ -116,7 +116,7 @@ class MarginLearner(Learner):
         return factor.points_.view, factor.scale_.view, self.f_.view, self.outside_.view, self.signs_.view
 
     def _bound(self) -> MarginRow | None:
-        """The model as it is now, compiled; None where only Python can evaluate the kernel."""
+        """Return the present model in compiled form, or None if only Python can evaluate the kernel."""
         form = self.kernel.compiled if self._row is None else None
         if form is not None:
             row = MarginRow(form, self.factor_.factor, self.lam, self._b, LARGEST)
@@ -138,7 +138,7 @@ class MarginLearner(Learner):
     def _block(self, X: Array, Y: Array) -> Array:
         row = self._bound() if len(X) == 1 else None
         alone = None if row is None else row.one(X[0], float(Y[0, 0]), self.factor_.trace_)
-        if row is not None and alone is not None:  # a row has the same bits on the long way as on the short one
+        if row is not None and alone is not None:  # a row gives the same bits as in the compiled single-row code
             if row.did:
                 self._learn(row, X[0], float(Y[0, 0]))
             return np.array([alone])

@@ -1,4 +1,4 @@
-"""Learners of sparse rows: linear models with their weights in a table of fixed size, columns hashed to its records."""
+"""Linear models of sparse rows. Columns are hashed to the records of a table of fixed size."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ __all__ = ["SparseLearner"]
 LOSSES = ("squared", "logistic", "softmax")
 MOST_BITS = 30
 LARGEST = 1e70
-"""Values beyond this are refused: squares of their products would be no numbers."""
+"""Largest accepted value. Squares of products of larger values overflow."""
 SMALLEST = 4
-"""Bits of the table that no number of classes goes below."""
+"""Fewest bits of the table, whatever the number of classes."""
 
 
 class SparseLearner(Learner):
-    """A table of records, one for each place that columns are hashed to and a last one for the constant.
+    """A linear model in a table of records, one for each place of hashed columns and one for the constant.
 
-    Column c < 2^bits has the place c, a later one that of its hash (the final mix of MurmurHash3, a bijection of 32
-    bits); a pair of columns that of MurmurHash3 of both. Where classes come late and the table would grow beyond
-    `max_bytes`, it is folded: places that differ in their highest bit alone become one. Rows are dense, or any matrix
-    of `scipy.sparse`, which is never made dense.
+    Column c < 2^bits has the place c. A later column has the place of its hash (the final mix of MurmurHash3, a
+    bijection of 32 bits), and a pair of columns that of MurmurHash3 of both. If classes come late and the table would
+    exceed `max_bytes`, it is folded: places that differ only in their highest bit are united. Rows are dense, or any
+    matrix of `scipy.sparse`, which is never made dense.
 
-    Subclasses have `loss`, `bits`, `pairs` and `max_bytes` among their parameters and implement what comes first
-    below.
+    Subclasses have the parameters `loss`, `bits`, `pairs` and `max_bytes` and implement the first methods below.
     """
 
     bits: int
@@ -44,27 +43,27 @@ class SparseLearner(Learner):
     table_: Array
     """(places + 1, ...) records."""
     moments_: Array
-    """(K, 5) weight, mean, sum of squares around it, least and largest of the labels; of the squared loss only."""
+    """(K, 5) weight, mean, sum of squares around it, least and largest label; for the squared loss only."""
 
-    # -- what subclasses implement -----------------------------------------------------------------------------------
+    # -- implemented by subclasses -----------------------------------------------------------------------------------
     def _shape(self, outputs: int) -> tuple[int, ...]:
-        """Of a record."""
+        """Return the shape of a record."""
         raise NotImplementedError
 
     def _bind(self) -> None:
-        """Let the compiled loop work on the arrays of the state."""
+        """Connect the compiled code to the arrays of the state."""
         raise NotImplementedError
 
     def _rounds(self, rows: SparseRows, Y: Array | None, weights: Array | None) -> Array:
-        """Predictions (n, K), and with labels learn."""
+        """Return predictions (n, K), and learn if labels are given."""
         raise NotImplementedError
 
     def _folded(self, one: Array, two: Array) -> Array:
-        """Records that come to share their places."""
+        """Return the records after uniting those that now share a place."""
         raise NotImplementedError
 
     def _widened(self, records: Array, outputs: int) -> Array:
-        """The same records with room for more classes."""
+        """Return the records with room for more classes."""
         raise NotImplementedError
 
     # -- parameters --------------------------------------------------------------------------------------------------
@@ -99,17 +98,17 @@ class SparseLearner(Learner):
     def objective(self) -> Loss:
         return as_loss(self.loss)
 
-    # -- sparse rows where users have them ---------------------------------------------------------------------------
+    # -- rows of users ---------------------------------------------------------------------------------------------
     def _accepted(self, X: Any) -> Any:
         return as_sparse_rows(X, self.d_ or None) if is_sparse(X) else super()._accepted(X)
 
     def rounds(self, rows: SparseRows, Y: Array | None = None, weights: Array | None = None) -> Array:
-        """Predictions (n, K) of a started learner for checked rows, and with labels learn: classes are known, weights
-        above 0, and nothing is counted by `n_seen`."""
+        """Return predictions (n, K) for checked rows, and learn if labels are given. Classes are known, weights are
+        above 0, and `n_seen` does not count the rows."""
         return self._rounds(rows, None if Y is None else np.ascontiguousarray(Y), weights)
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
-        """The prediction for x, dense (d,) or scipy.sparse (1, d), made before y is read; then learn (x, y)."""
+        """Return the prediction for x, dense (d,) or scipy.sparse (1, d), then learn (x, y)."""
         if not is_sparse(x):
             return super().step(x, y, weight)
         if x.shape[0] != 1:
@@ -119,17 +118,17 @@ class SparseLearner(Learner):
 
     # -- classes -----------------------------------------------------------------------------------------------------
     def for_classes(self) -> Learner:
-        """With the softmax loss, where no loss of classes was chosen."""
+        """Return a copy with the softmax loss, unless the loss is one for classes."""
         loss = "softmax" if self.loss == "squared" else self.loss
         return type(self)(**{**self.clone().get_params(deep=False), "loss": loss})
 
     def why_not(self, ability: str) -> str | None:
         if ability == "probabilities" and self.loss != "softmax":
-            return f"loss={self.loss!r} gives one number a row; loss='softmax' gives probabilities of classes"
+            return f"loss={self.loss!r} gives one number per row; use loss='softmax' for probabilities of classes"
         return super().why_not(ability)
 
     def probabilities(self, X: Any, ahead: int | None = None) -> Array:
-        """(n, K) probabilities of the classes, rows summing to 1, pure."""
+        """Return probabilities (n, K) of the classes, with rows that sum to 1."""
         self._require("probabilities")
         P = self.predict(X, ahead)
         P = np.exp(P - P.max(axis=1, keepdims=True))
@@ -147,7 +146,7 @@ class SparseLearner(Learner):
         self._bind()
 
     def _begin(self, outputs: int) -> None:
-        """What a subclass keeps beside the table."""
+        """Start the state of a subclass besides the table."""
 
     def _check(self, X: Array | SparseRows, learnt: int) -> None:
         rows = self._sparse(X)
@@ -171,7 +170,7 @@ class SparseLearner(Learner):
 
     @property
     def _compiled(self) -> SparseRounds:
-        """The rounds on the table as it is now."""
+        """Return the compiled rounds on the present table."""
         raise NotImplementedError
 
     def _step_one(self, x: Any, y: Any) -> float | None:
@@ -179,7 +178,7 @@ class SparseLearner(Learner):
         return super()._step_one(x, y) if p is None else p
 
     def _grow(self, outputs: int) -> None:
-        """New classes start at 0; where there is no room for them, the table is folded first."""
+        """Add classes that start at 0. If there is no room for them, the table is folded first."""
         table = self.table_
         while len(table) > 2**SMALLEST + 1 and 8 * len(table) * int(np.prod(self._shape(outputs))) > self.max_bytes:
             half = len(table) // 2
@@ -188,14 +187,14 @@ class SparseLearner(Learner):
         self._bind()
 
     def _widen(self, d: int) -> None:
-        """New columns have their places already."""
+        """Do nothing: new columns have their places already."""
 
     def _bytes(self, bits: int, outputs: int) -> int:
         return 8 * (2**bits + 1) * int(np.prod(self._shape(outputs)))
 
     @property
     def size(self) -> int:
-        """Places that were learnt into, that of the constant among them."""
+        """Number of used places, including that of the constant."""
         return int(np.count_nonzero(self._touched())) if self.d_ else 0
 
     @property

@@ -1,4 +1,4 @@
-"""Learners whose rows may be tables of typed columns or sparse rows, beside matrices of numbers."""
+"""Learners whose rows may be typed tables, sparse rows, or matrices of numbers."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from nystream.runtime.types import Array
 __all__ = ["Opening", "TabularLearner"]
 
 Opening: TypeAlias = dict[str, str] | Literal["sparse"] | None
-"""What the first rows are: columns of these kinds, sparse rows, or (None) rows of numbers."""
+"""The form of the first rows: columns with kinds, sparse rows, or (None) rows of numbers."""
 
 
 class TabularLearner(Learner):
-    """Rows are a matrix, a mapping of names to arrays (a dict, a frame), a `Batch`, or any matrix of
-    `scipy.sparse`; one row is a dict of names to values, numbers (d,), or sparse (1, d).
+    """A learner whose rows may be a matrix, a mapping of names to arrays (a dict, a frame), a `Batch`, or a matrix of
+    `scipy.sparse`. One row is a dict of names to values, numbers (d,), or sparse (1, d).
 
-    What the first rows were decides what later ones have to be; columns of a table are found by name.
+    All rows have the form of the first ones. Columns of a table are found by name.
     """
 
     _first: Opening = None  # of the block that is being learnt
@@ -38,18 +38,17 @@ class TabularLearner(Learner):
 
     @property
     def opening(self) -> Opening:
-        """What rows have to be, as far as that is decided."""
+        """The form that rows must have, as far as it is known."""
         raise NotImplementedError
 
     def reserve_for(self, rows: Any, outputs: int) -> None:
-        """`reserve` for rows such as these."""
+        """Do `reserve` for rows of this form."""
         self._first = opening_of(rows)
         self.reserve(rows.shape[1], outputs)
 
     def step(self, x: Any, y: Any = None, weight: float = 1.0) -> Any:
-        """The prediction for one row (a dict of names to values, numbers, or sparse) made before y is read; then
-        learn it."""
-        if type(x) is np.ndarray and self.opening is None:  # the common round
+        """Return the prediction for one row (a dict of names to values, numbers, or sparse), then learn it."""
+        if type(x) is np.ndarray and self.opening is None:  # the most frequent case
             return super().step(x, y, weight)
         if isinstance(x, Mapping):
             x = one_row(x)
@@ -95,5 +94,5 @@ class TabularLearner(Learner):
 
 
 def opening_of(X: Any) -> Opening:
-    """What rows are."""
+    """Return the form of the rows."""
     return X.kinds if isinstance(X, Batch) else "sparse" if isinstance(X, SparseRows) else None

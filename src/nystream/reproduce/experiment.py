@@ -26,12 +26,15 @@ class Setting:
         Fewer rows, shuffles or settings, in about a minute: shows that everything works, not what the paper says.
     data : path or None
         Folder of datasets, as in `nystream.datasets.load`.
+    whole : bool
+        Also whole files, where an experiment takes a part by default.
     progress : callable
         For a progress bar.
     """
 
     quick: bool = False
     data: str | os.PathLike[str] | None = None
+    whole: bool = False
     progress: Progress = lambda what, done, total: None
 
     def each(self, items: Iterable[T], what: str) -> Iterator[T]:

@@ -18,7 +18,7 @@ from nystream.runtime.types import Array
 from nystream.streams.frames import open_frames
 from nystream.video import Pixels
 
-__all__ = ["EXPERIMENT", "clip", "curve", "recovery", "selected"]
+__all__ = ["CHOOSING", "EXPERIMENT", "RULES", "clip", "curve", "masked", "model", "recovery", "selected", "sheet"]
 
 RULES = {"SILK": "silk", "truncated NORMA": "norma"}
 GRID: Grid = {"sigma": (0.05, 0.1, 0.2), "C": (0.02, 0.05, 0.1)}
@@ -83,12 +83,13 @@ def highway(data: Any, thin: int) -> tuple[list[Frame], int]:
     begin = 0
     for number, picture in open_frames(datasets.frames("highway", data)):
         begin = len(frames) if number <= CHOOSING else begin
-        mask = _values(masks[number][::thin, ::thin]) if number >= 470 else None
+        mask = masked(masks[number][::thin, ::thin]) if number >= 470 else None
         frames.append((picture[::thin, ::thin], mask))
     return frames, begin
 
 
-def _values(mask: npt.NDArray[Any]) -> Array:
+def masked(mask: npt.NDArray[Any]) -> Array:
+    """1 foreground, 0 background, nan where it is not known."""
     grey = mask if mask.ndim == 2 else mask[..., 0]
     return np.where(np.isin(grey, UNKNOWN), np.nan, (grey == 255).astype(float))
 
@@ -155,13 +156,13 @@ def _lights(setting: Setting) -> tuple[Table, Picture, Panel, str]:
     panel = Panel(
         "light-switch: lights on at 1853, off at 2187", "frame", "percent of the image called foreground", lines
     )
-    sheet = _sheet([[frames[t - FIRST] for t in LOOKS], *([255 * m[t - FIRST] for t in LOOKS] for m in masks.values())])
+    shown = sheet([[frames[t - FIRST] for t in LOOKS], *([255 * m[t - FIRST] for t in LOOKS] for m in masks.values())])
     names = ", ".join(map(str, LOOKS))
-    picture = Picture(f"light-switch, frames {names}; below each: foreground by {' and by '.join(masks)}", sheet)
+    picture = Picture(f"light-switch, frames {names}; below each: foreground by {' and by '.join(masks)}", shown)
     return table, picture, panel, _in_words(waits)
 
 
-def _sheet(rows: list[list[npt.NDArray[Any]]], gap: int = 4) -> Array:
+def sheet(rows: list[list[npt.NDArray[Any]]], gap: int = 4) -> Array:
     """Pictures of one size as one, with white between them."""
     return np.vstack([np.hstack(list(_padded(row, gap))) for row in rows])
 
@@ -195,7 +196,7 @@ def _in_words(waits: dict[str, list[int | None]]) -> str:
 EXPERIMENT = Experiment(
     "ilk-figure2",
     "Novelty in video: ROC curves, and a room whose lights are switched.",
-    "Cheng, Vishwanathan, Schuurmans, Wang, Caelli, Implicit Online Learning with Kernels (2006), Figures 2 and 3.",
+    "Cheng, Vishwanathan, Schuurmans, Wang, Caelli, Implicit Online Learning with Kernels (2006), Figure 2.",
     "One learner per pixel, 20 stored colours, tau = 0.02, every frame scored before it is learnt. highway (CDnet): "
     "width and C chosen by the area over labelled frames 470 to 599, from nine settings for each method (growing "
     "grids), areas over frames 600 to 1100. A made clip (40 x 50, a block that crosses it, gain 0.45 in frames 150 to "

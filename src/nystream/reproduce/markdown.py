@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from nystream.reproduce.grid import DIFFERENCES, GRID
 from nystream.reproduce.outcome import Cell, Table
 from nystream.reproduce.record import Record
 
@@ -20,8 +21,13 @@ others were measured by that command. Errors are progressive: every row is predi
 def page(records: Iterable[Record]) -> str:
     """All records under one heading."""
     records = list(records)
+    columns = ("paper", "what", "here", "state")
+    rows = tuple((i.paper, i.what, ", ".join(f"[{e}](#{e})" for e in i.experiments), i.state) for i in GRID)
+    grid = _table(Table("", columns, rows))
     contents = "\n".join(f"- [{r.name}](#{r.name}): {r.title}" for r in records)
-    return f"{HEAD}\n{contents}\n\n" + "\n".join(section(r, folder="reproduction/") for r in records)
+    return f"{HEAD}\n## All tables and figures\n\n{grid}\n\n{contents}\n\n" + "\n".join(
+        section(r, folder="reproduction/") for r in records
+    )
 
 
 def section(record: Record, folder: str = "") -> str:
@@ -29,15 +35,19 @@ def section(record: Record, folder: str = "") -> str:
     parts = [f"## {record.name}", f"**{record.title}** {record.source}", record.protocol]
     if record.quick:
         parts.append("*A quick run: fewer rows, shuffles or settings than the protocol says; not to be quoted.*")
+    if not record.quick:
+        differences = tuple((d.published, d.here(record.outcome), d.why) for d in DIFFERENCES.get(record.name, ()))
+        parts.append(_table(Table("", ("published", "here", "why they differ"), differences)))
     parts += [f"{table.title}\n\n{_table(table)}" for table in record.outcome.tables]
     if record.outcome.panels:
         parts.append(f"![{record.name}: {record.title}]({folder}{record.name}.png)")
     if record.outcome.remarks:
         parts.append("\n".join(f"- {remark}" for remark in record.outcome.remarks))
     versions = ", ".join(f"{name} {number}" for name, number in record.versions.items())
+    option = " --quick" if record.quick else " --whole" if record.whole else ""
     parts.append(
         f"<sub>{record.date}, commit {record.commit or 'unknown'}, {record.seconds:,.0f} s on {record.machine}; "
-        f"{versions}; `nystream reproduce {record.name}{' --quick' if record.quick else ''}`</sub>"
+        f"{versions}; `nystream reproduce {record.name}{option}`</sub>"
     )
     return "\n\n".join(parts) + "\n"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scipy.optimize import brentq, minimize_scalar
 
-__all__ = ["GAMMA_MOST", "Rate", "minimised", "rates"]
+__all__ = ["GAMMA_MOST", "SUMMARY", "Rate", "least", "minimised", "rates", "regret_of_size"]
 
 GAMMA_MOST = math.sqrt(2) - 1
 """Above it PKAWV, which finds its points on the way, would keep all of them."""
@@ -56,3 +56,42 @@ def minimised(gamma: float, n: float) -> tuple[float, float, float]:
 
     mu = math.exp(brentq(price, -200.0, math.log(n)))
     return lam, regret, (n / mu) ** gamma
+
+
+SUMMARY: dict[str, str] = {
+    "Sketched-KONS": "lam + (n/m) d_eff(lam)",
+    "PROS-N-KONS": "m (lam + d_eff(lam)) + n mu/lam",
+    "PKAWV": "lam + d_eff(lam) + m n mu/lam",
+    "PKAWV, features beforehand": "lam + d_eff(lam) + n mu/lam",
+}
+"""The bounds from which the paper draws its Figure 1, for m points."""
+
+
+def regret_of_size(name: str, gamma: float, size: float) -> float:
+    """The exponent of n in the least regret that the summary bound promises with m = n^size points.
+
+    d_eff(lam) = (n/lam)^gamma and mu = n m^(-1/gamma). With lam = n^a every term is a power of n that is linear in a,
+    and the sum has the largest of them: this is the least over a of the largest, which is where two terms meet. It is
+    at most 1, the regret of predicting 0.
+    """
+    terms = {  # (exponent at a = 0, slope in a)
+        "Sketched-KONS": [(0.0, 1.0), (1 - size + gamma, -gamma)],
+        "PROS-N-KONS": [(size, 1.0), (size + gamma, -gamma), (2 - size / gamma, -1.0)],
+        "PKAWV": [(0.0, 1.0), (gamma, -gamma), (2 + size - size / gamma, -1.0)],
+        "PKAWV, features beforehand": [(0.0, 1.0), (gamma, -gamma), (2 - size / gamma, -1.0)],
+    }[name]
+    (start, rise), *falling = terms
+    meets = max((other - start) / (rise - fall) for other, fall in falling)
+    return min(start + rise * meets, 1.0)
+
+
+def least(name: str, gamma: float) -> tuple[float, float]:
+    """The least size exponent with the least regret exponent of `regret_of_size`, and that regret exponent."""
+    best = gamma / (1 + gamma)
+    if name == "Sketched-KONS":
+        return 1.0, best
+    if name == "PROS-N-KONS":
+        return 2 * gamma / (1 + gamma) ** 2, gamma * (3 + gamma) / (1 + gamma) ** 2
+    if name == "PKAWV" and gamma < 1:
+        return min(2 * gamma / (1 - gamma**2), 1.0), best if gamma <= GAMMA_MOST else regret_of_size(name, gamma, 1.0)
+    return min(2 * best, 1.0), best

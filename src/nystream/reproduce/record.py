@@ -36,6 +36,7 @@ class Record:
     versions: dict[str, str]
     machine: str
     outcome: Outcome
+    whole: bool = False
 
     def save(self, path: Path) -> None:
         """As JSON."""
@@ -66,6 +67,7 @@ def perform(experiment: Experiment, setting: Setting) -> Record:
         versions=_versions(),
         machine=f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
         outcome=outcome,
+        whole=setting.whole,
     )
 
 

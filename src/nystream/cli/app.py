@@ -1,4 +1,4 @@
-"""The commands, and how their failures are told."""
+"""The commands and their error messages."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
+    "demo": Command(
+        "demo",
+        "demo",
+        "Watch a model learn: a live page with its predictions, its error and its alarms on a stream that changes.",
+    ),
     "run": Command("run", "run", "Learn from a stream, one pass, predicting each row before its label is used."),
     "predict": Command(
         "predict",
@@ -42,7 +47,7 @@ COMMANDS = {
     "explain": Command(
         "explain",
         "explain",
-        "Say what a saved model depends on; with a file, why it predicts the first rows of it as it does.",
+        "Show which columns a saved model depends on; with a file, explain the predictions for its first rows.",
     ),
     "forecast": Command(
         "forecast",
@@ -55,7 +60,7 @@ COMMANDS = {
     "video": Command(
         "video",
         "video",
-        "Score every pixel of every frame by what that pixel has shown before; low scores are foreground.",
+        "Score every pixel of a video against its own past; low scores are foreground.",
     ),
     "datasets": Command(
         "datasets",
@@ -70,6 +75,11 @@ COMMANDS = {
     "serve": Command("serve", "serve", "Serve models that learn: what is acknowledged is never forgotten."),
     "verify": Command("verify", "verify", "Check the folder of a server: the log, its WAL, every row, every snapshot."),
     "repair": Command("verify", "repair", "Bring quarantined models back, giving up only what a person confirms."),
+    "restore": Command(
+        "verify",
+        "restore",
+        "Make a folder with the models of an archive as they were at an earlier time, or at the end.",
+    ),
     "push": Command("push", "push", "Send a file to a server, which predicts each row and then learns it."),
 }
 """By name. Only the command that is called is loaded: all of them take a second."""
@@ -172,7 +182,7 @@ def _caught(arguments: list[str], loaded: Callable[[], None] | None) -> int:
 
 
 def _refusals() -> tuple[type[Exception], ...]:
-    """What the user can mend. The refusals of learners can only come from where they are loaded."""
+    """Return the error types that the user can correct."""
     abilities = sys.modules.get("nystream.learners.abilities")
     return (ImportError, OSError, ValueError) + ((abilities.Unable,) if abilities else ())
 

@@ -1,4 +1,4 @@
-"""BLAS and LAPACK for the compiled loops, without the rest of `scipy.linalg`: half of what a start would take."""
+"""Load BLAS and LAPACK without the rest of `scipy.linalg`, which halves the start time."""
 
 from __future__ import annotations
 

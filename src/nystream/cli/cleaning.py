@@ -1,4 +1,4 @@
-"""Cells that do not fit their columns, and columns that a model lacks or does not know."""
+"""Handling of cells that do not fit their columns, and of missing or unknown columns."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def checked_policy(word: str) -> str:
 
 
 class Cleaner:
-    """Parses blocks into batches, and decides what becomes of cells that do not fit the kinds of their columns.
+    """A parser of blocks that handles cells that do not fit the kinds of their columns.
 
     A cell that does not fit is handled by the policy: with "stop" the rows before it are given and then `BadCell` is
-    raised, with "missing" the cell counts as missing, with "skip" its row is left out. Rows that could not be cut into
-    cells never arrive here: the reader handles those.
+    raised, with "missing" the cell counts as missing, with "skip" its row is left out. Rows that cannot be split into
+    cells are handled by the reader.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`nystream datasets`: the public datasets, what is known of them, and which of them are here."""
+"""`nystream datasets`: the public datasets, their facts, and which files are here."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ VERDICTS = {True: "checksum right", False: "ANOTHER CHECKSUM", None: "no checksu
 
 
 def datasets(
-    name: Annotated[str | None, typer.Argument(help="Tell all about this one.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show all facts of this dataset.")] = None,
     data: opt.Data = None,
-    download: Annotated[bool, typer.Option("--fetch", help="Download what is not here of the one named.")] = False,
+    download: Annotated[bool, typer.Option("--fetch", help="Download the missing files of the named dataset.")] = False,
     checked: Annotated[bool, typer.Option("--check", help="Compare the checksums of files that are here.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
 ) -> None:
@@ -51,7 +51,7 @@ def datasets(
                 console.print(f"{path}: {VERDICTS[right]}", markup=False, style="bold red" if right is False else None)
     wrong = [path for answers in verdicts.values() for path, right in answers.items() if right is False]
     if wrong:
-        raise ValueError(f"{', '.join(wrong)}: the content is not what it was when it was examined")
+        raise ValueError(f"{', '.join(wrong)}: the content has another checksum than expected")
 
 
 def _overview(chosen: list[Dataset], data: Path | None) -> Table:

@@ -1,4 +1,4 @@
-"""`nystream explain`: what a saved model depends on, and the reasons of its predictions."""
+"""`nystream explain`: importance of columns in a saved model, and contributions to predictions."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from nystream.model import Model
 __all__ = ["class_of", "explain"]
 
 FEW = 5
-"""Rows that are explained where nothing else is said."""
+"""Default number of explained rows."""
 MEASURED = 2000
-"""Rows that importance is measured on at most."""
+"""Largest number of rows for importance."""
 FORMS = (".svg", ".png", ".pdf")
 """Of charts."""
 
@@ -49,7 +49,7 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")] = False,
     data: opt.Data = None,
 ) -> None:
-    """Say what a saved model depends on; with a file, why it predicts the first rows of it as it does."""
+    """Show which columns a saved model depends on; with a file, explain the predictions for its first rows."""
     if column is not None and chart is None:
         raise ValueError("--column is drawn: name a file for it with --chart")
     if chart is not None:

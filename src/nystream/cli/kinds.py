@@ -1,4 +1,4 @@
-"""The kinds of columns that were inferred from the first rows, as a small table for people."""
+"""A table of the inferred kinds of columns."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from nystream.cli.source import ParsedSource
 from nystream.data.kinds import KINDS
 from nystream.data.reading import Table
-from nystream.data.values import converted
+from nystream.data.values import convert
 
 __all__ = ["check_kinds", "kinds_table"]
 
 MOST = 30
-"""Columns that are shown one by one."""
+"""Largest number of columns that are shown one by one."""
 
 
 def kinds_table(source: ParsedSource) -> list[str]:
@@ -51,7 +51,7 @@ def check_kinds(source: ParsedSource, kinds: Mapping[str, str]) -> None:
     whole = Table.joined(tables)
     for name in asked:
         format = schema.format_of(name, whole)
-        converted(whole.columns[name], schema.columns[name], name, place=whole.place, format=format)
+        convert(whole.columns[name], schema.columns[name], name, place=whole.place, format=format)
 
 
 def _targets(source: ParsedSource) -> list[tuple[str, str, str, str]]:

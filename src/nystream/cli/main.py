@@ -14,7 +14,7 @@ INTERRUPTED = 130
 
 
 def main() -> None:
-    """Run the command line; one clear line and exit code 2 for what the user can mend."""
+    """Run the command line. Errors that the user can correct give one line and exit code 2."""
     gc.disable()  # what is being loaded is no garbage
     try:
         app = importlib.import_module("nystream.cli.app")

@@ -45,9 +45,9 @@ __all__ = [
     "Target",
     "Task",
     "Test",
-    "columns_of",
     "kinds_of",
     "settings_of",
+    "split_columns",
 ]
 
 _SOURCE = (
@@ -130,7 +130,7 @@ MaybeBlock = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option("--jobs", "-j", min=1, help="So many at the same time, in processes; default: one for each core."),
+    typer.Option("--jobs", "-j", min=1, help="Number of processes; default: one for each core."),
 ]
 Every = Annotated[int, typer.Option(min=1, help="Rows between readings.")]
 Readings = Annotated[Path | None, typer.Option("--result", help="Save the readings to this .json or .csv file.")]
@@ -172,7 +172,7 @@ def kinds_of(words: Sequence[str] | None) -> dict[str, str]:
     return kinds
 
 
-def columns_of(words: Sequence[str] | None) -> tuple[list[str] | None, int | None]:
+def split_columns(words: Sequence[str] | None) -> tuple[list[str] | None, int | None]:
     """Names of columns, and, for LIBSVM alone, how many there are: a single number may be both."""
     number = int(words[0]) if words and len(words) == 1 and words[0].isdecimal() else None
     return (list(words) if words else None), number

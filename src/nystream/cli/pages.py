@@ -1,4 +1,4 @@
-"""`--report`: what is measured for the page, and how it is written."""
+"""`--report`: metrics for the page, and writing it."""
 
 from __future__ import annotations
 

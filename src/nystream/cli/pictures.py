@@ -1,4 +1,4 @@
-"""What `nystream video` writes: masks, pictures side by side, or a movie with the foreground marked."""
+"""The output of `nystream video`: masks, pictures, or a movie with the foreground marked."""
 
 from __future__ import annotations
 

@@ -35,20 +35,21 @@ def predict(
     form: Annotated[
         str | None, typer.Option("--format", help="csv, jsonl or parquet; else by the ending of --out, or csv.")
     ] = None,
-    probabilities: Annotated[bool, typer.Option(help="The probability of every class too.")] = False,
+    probabilities: Annotated[bool, typer.Option(help="Also write the probability of every class.")] = False,
     interval: Annotated[
-        float | None, typer.Option(help="Ends of intervals that cover this share of the labels too, as in 0.9.")
+        float | None,
+        typer.Option(help="Also write intervals that cover this share of the labels, as in 0.9."),
     ] = None,
     quantile: Annotated[
-        list[str] | None, typer.Option(help="What these shares of the labels are below too, with commas: 0.1,0.5,0.9.")
+        list[str] | None, typer.Option(help="Also write these quantiles of the labels, with commas: 0.1,0.5,0.9.")
     ] = None,
     reasons: Annotated[
         int | None,
-        typer.Option(min=1, help="So many columns that add most to each prediction too, with what they add."),
+        typer.Option(min=1, help="Also write this many columns with the largest contributions to each prediction."),
     ] = None,
     ahead: Annotated[
         int | None,
-        typer.Option(help="1: each row is the next one after the last learnt. Without it: rows come some time later."),
+        typer.Option(help="1: each row is the next one after the last learnt. Without it: rows come later."),
     ] = None,
     keep: Annotated[list[str] | None, typer.Option("--keep", help="Columns to write as they are, with commas.")] = None,
     header: opt.Header = None,
@@ -133,7 +134,7 @@ class _Wanted:
             model.inner.predict_quantile(first, self.levels)
         if self.reasons is not None and not model.can("explain_row"):
             raise ValueError(
-                "--reasons: the model has kept none of the rows it has learnt, so a row has no others beside it"
+                "--reasons: the model has kept none of the rows it has learnt, so a row cannot be compared"
             )
 
     def answers(self, model: Model, batch: Batch, taken: set[str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A line on the terminal that says how far long work has come: a bar where the number of rows is known or estimated."""
+"""A progress line on the terminal, with a bar if the number of rows is known or estimated."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def push(
         str | None,
         typer.Option("--source", help="Name of these rows on the server (default: the name of the file)."),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Send all rows, also those that were pushed before.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Also send rows that were pushed before.")] = False,
     rows: Annotated[int | None, typer.Option(min=1, help="Stop after this many rows.")] = None,
     create: Annotated[bool, typer.Option(help="Create the model if there is none.")] = True,
     predictions: Annotated[bool, typer.Option("--predictions", "-p", help="Print what was predicted for each row.")] = (

@@ -19,8 +19,8 @@ from rich.table import Table
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.cleaning import checked_policy, naming_the_option
-from nystream.cli.demo import demo_races
 from nystream.cli.main import INTERRUPTED
+from nystream.cli.races import demo_races
 from nystream.cli.rows import DATASET, StreamSource, dense_up_to, open_rows
 from nystream.cli.source import ParsedSource, open_source
 from nystream.cli.stopping import raise_kept
@@ -36,7 +36,7 @@ from nystream.runtime.processes import processes
 __all__ = ["race"]
 
 FIELD = "auto,pkawv,pkrr,ons,fogd"
-"""Who races when nobody is named: the default, and one of each family that runs in bounded memory."""
+"""The default learners of a race: Auto, and one of each family with bounded memory."""
 TITLES = {
     "of_mean": "of mean",
     "of_last": "of last",
@@ -72,12 +72,12 @@ def race(
 ) -> None:
     """Race learners on one stream, each row predicted before its label is used.
 
-    Learners that race at the same time do so in processes of their own, and rows/s are per second of the processor.
+    Learners may run in parallel processes; rows/s are per second of processor time.
     """
     policy = checked_policy(on_error)
     at_once = processes() if jobs is None else jobs
     console = Console()
-    out.mkdir(parents=True, exist_ok=True)  # now, not when the race is over
+    out.mkdir(parents=True, exist_ok=True)  # check before the race
     pages.check(report)
     if demo:
         for name, stream, rivals in demo_races():
@@ -86,7 +86,7 @@ def race(
         return
     if source is None:
         raise ValueError("name a file, - for standard input, a generator such as friedman, or --demo")
-    only, wide = opt.columns_of(columns)
+    only, wide = opt.split_columns(columns)
     narrow = dense_up_to(learners.split(","))
     found = open_rows(
         source, target=target, width=wide, rows=rows, shuffle=shuffle, data=data, dense=narrow, header=header
@@ -155,7 +155,7 @@ def _race(
 
 
 def _chart(comparison: Comparison, stem: Path, metric: str, title: str) -> str:
-    """Draw the chart; what became of it."""
+    """Draw the chart. Return a line that says where it is, or why there is none."""
     try:
         plot = importlib.import_module("nystream.plot")
     except ImportError as error:
@@ -166,7 +166,7 @@ def _chart(comparison: Comparison, stem: Path, metric: str, title: str) -> str:
 
 
 def _check_scale(data: ParsedSource) -> None:
-    """Refuse targets whose squared errors would not be finite."""
+    """Raise an error for targets whose squared errors would not be finite."""
     if data.task != "regression":
         return
     Y = np.concatenate([np.asarray(labels, dtype=np.float64) for _, labels in data.first])
@@ -177,7 +177,7 @@ def _check_scale(data: ParsedSource) -> None:
 
 
 class _RaceRows:
-    """Gives the rows to all learners; missing values are refused where one of the learners does not take them.
+    """The rows of a race. Missing values are an error if one of the learners does not take them.
 
     A bad cell ends the race and is kept in `failure`: the table of the rows before it is still written.
     """
@@ -214,7 +214,7 @@ class _RaceRows:
 def _watched(
     console: Console, stream: Any, field: dict[str, Model], metric: str, every: int, total: int | None, jobs: int
 ) -> Comparison:
-    """The race itself, with one bar per learner."""
+    """Run the race with one bar per learner."""
     columns = (
         TextColumn("{task.description:<14}"),
         BarColumn(bar_width=32),

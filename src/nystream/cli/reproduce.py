@@ -29,6 +29,7 @@ __all__ = ["reproduce"]
 Names = Annotated[list[str] | None, typer.Argument(help="Experiments; without any, they are listed.")]
 Every = Annotated[bool, typer.Option("--all", help="Every experiment.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Fewer rows, shuffles and settings: a check, not a result.")]
+Whole = Annotated[bool, typer.Option("--whole", help="Also whole files, where a part is the default: hours.")]
 _Watch = Callable[[str, str, int, int], None]
 Out = Annotated[Path, typer.Option(help="Folder for NAME.json, NAME.md and NAME.png.")]
 
@@ -37,6 +38,7 @@ def reproduce(
     names: Names = None,
     every: Every = False,
     quick: Quick = False,
+    whole: Whole = False,
     out: Out = Path("out/reproduce"),
     data: opt.Data = None,
     quiet: opt.Quiet = False,
@@ -44,28 +46,30 @@ def reproduce(
 ) -> None:
     """Do tables and figures of the papers again, the paper's figures beside ours.
 
-    Experiments that run at the same time do so in processes of their own, and their seconds are of the processor.
+    Experiments may run in parallel processes; their seconds are processor time.
     """
     if every and names:
         raise ValueError("give names or --all, not both")
+    if quick and whole:
+        raise ValueError("give --quick or --whole, not both")
     console = Console(highlight=False)
     if not every and not names:
         console.print(_overview())
         return
     chosen = list(EXPERIMENTS.values()) if every else [find(name) for name in names or []]
     draw = importlib.import_module("nystream.reproduce.draw").draw  # needs matplotlib, which the other commands do not
-    data_folder(data)  # a folder that does not exist is said before anything is run
+    data_folder(data)  # check the folder before anything is run
     _check_data(chosen, data)
     out.mkdir(parents=True, exist_ok=True)
     with _watched(quiet) as watch:
-        for record in _performed(chosen, Setting(quick, data), processes() if jobs is None else jobs, watch):
+        for record in _performed(chosen, Setting(quick, data, whole), processes() if jobs is None else jobs, watch):
             _write(record, out, draw)
             console.print(section(record), markup=False, soft_wrap=True)
             console.print(f"[dim]wrote {escape(str(out / record.name))}.json, .md and .png[/]")
 
 
 def _performed(chosen: list[Experiment], setting: Setting, jobs: int, watch: _Watch) -> Iterator[Record]:
-    """Records in the order of the experiments, each as soon as those before it are there."""
+    """Yield the records in the order of the experiments."""
     if min(jobs, len(chosen)) < 2:
         for experiment in chosen:
             with single_threaded():  # the same bits with any number of jobs
@@ -87,7 +91,7 @@ def _task(experiment: Experiment, setting: Setting, line: Line) -> Record:
 
 
 def _check_data(chosen: list[Experiment], data: Path | None) -> None:
-    """What cannot be had is said before hours are spent."""
+    """Raise an error for missing data before the first experiment."""
     for experiment in chosen:
         for name in experiment.datasets:
             missing = [f.path for f in find_dataset(name).files if not f.url and locate(f, data) is None]

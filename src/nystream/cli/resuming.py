@@ -1,4 +1,4 @@
-"""Models from files, to go on with or to predict with."""
+"""Read saved models, to continue or to predict with."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["read"]
 
 
 def read(path: str | os.PathLike[str]) -> Model:
-    """A model that was saved here or from Python, or a learner of numbers."""
+    """Read a saved model, or a saved learner of numbers."""
     found = persist.load(path)
     if isinstance(found, Model):
         return found
@@ -23,5 +23,5 @@ def read(path: str | os.PathLike[str]) -> Model:
     elif isinstance(found, Learner):
         what = f"a {type(found).__name__} that learns classes without their names"
     else:
-        what = f"a {type(found).__name__}, which is no learner"
+        what = f"a {type(found).__name__}, which is not a learner"
     raise ValueError(f"{os.fspath(path)} holds {what}; save a nystream.Model, or a learner of numbers")

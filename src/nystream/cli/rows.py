@@ -1,4 +1,4 @@
-"""Rows of any source with their labels: tables of files and pipes, or numbers of streams, datasets and generators."""
+"""Rows and labels of any source: files, pipes, streams, datasets and generators."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ __all__ = [
 
 datasets: Any = Deferred("nystream.datasets")
 DATASET = "dataset:"
-"""What a source begins with that names a public dataset."""
+"""Prefix of a source that names a public dataset."""
 NEVER_SPARSE = MOST_COLUMNS
-"""Columns up to which rows are made dense for a saved model of dense ones."""
+"""Number of columns up to which rows are made dense for a saved model of dense rows."""
 LESS_NARROW = 10_000
-"""Columns up to which sparse rows are made dense for learners that take nothing else."""
+"""Number of columns up to which sparse rows are made dense for learners of dense rows."""
 
 
 Pair: TypeAlias = tuple[Any, Any]
@@ -50,7 +50,7 @@ Pair: TypeAlias = tuple[Any, Any]
 
 
 class RowSource:
-    """Reads rows and labels block by block.
+    """A source of rows and labels, read block by block.
 
     Attributes
     ----------
@@ -81,14 +81,14 @@ class RowSource:
     named: bool = True
 
     def expect(self, numbers: Iterable[str]) -> None:
-        """These columns are numbers: blocks that follow may have arrays there instead of text."""
+        """Declare columns of numbers: later blocks may have arrays for them instead of text."""
 
     def skip_unreadable(self) -> None:
-        """Leave out rows that cannot be cut into cells, and keep what is wrong with them in `unreadable`."""
+        """Skip rows that cannot be split into cells, and keep their errors in `unreadable`."""
 
     @property
     def unreadable(self) -> list[str]:
-        """What was wrong with the rows that were left out."""
+        """The errors of skipped rows."""
         return []
 
     def blocks(self, size: int) -> Iterator[Pair]:
@@ -193,7 +193,7 @@ class SparseSource(RowSource):
 
 
 class _Around(RowSource):
-    """Rows that come from others."""
+    """A source that changes the rows of another source."""
 
     def __init__(self, rows: RowSource) -> None:
         self.__dict__.update(rows.__dict__)
@@ -208,7 +208,7 @@ class _Around(RowSource):
 
 
 class _Taken(_Around):
-    """The first rows of others."""
+    """The first rows of another source."""
 
     def __init__(self, rows: RowSource, n: int) -> None:
         super().__init__(rows)
@@ -229,7 +229,7 @@ class _Taken(_Around):
 
 
 class _Shuffled(_Around):
-    """All rows of others in a random order; they are held in memory."""
+    """All rows of another source in random order, held in memory."""
 
     def __init__(self, rows: RowSource, seed: int) -> None:
         super().__init__(rows)
@@ -271,7 +271,7 @@ def open_rows(
     header: bool | None = None,
     model: Model | None = None,
 ) -> RowSource:
-    """A file, standard input ("-"), a named pipe, a dataset or a generator.
+    """Open a file, standard input ("-"), a named pipe, a dataset or a generator.
 
     `wanted` says whether there is a target to learn, `dense` up to how many columns rows of LIBSVM files become dense,
     `header` whether the first line of a text file has names (None: found out), `model` for which model the rows are.

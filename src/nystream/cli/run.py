@@ -35,12 +35,12 @@ __all__ = ["run"]
 SHARES = {"of_mean": "relative to always predicting the mean", "of_last": "relative to repeating the last value"}
 """Simple forecasts that squared errors are compared with."""
 MOST_ALARMS = 5
-"""Drift alarms that are printed, the last ones: they fit on a screen with the rest."""
+"""Largest number of drift alarms that are printed, the last ones."""
 FEW, MANY = 256, 2048
 """Rows handed to the learner at once, from a pipe and from a file. The result does not depend on it: a pipe may be
 slow, and larger blocks of a file are learnt faster."""
 MOST_PARTS = 4
-"""Parts of a learner that are named when it has finished, so that they fit on one line."""
+"""Largest number of parts of a learner in the final line."""
 
 
 def run(
@@ -80,7 +80,7 @@ def run(
                          "and --task")  # fmt: skip
     _check_outputs(save, result, report)
     model = read(resume) if resume else None
-    only, width = opt.columns_of(columns)
+    only, width = opt.split_columns(columns)
     novelty = task == "novelty" or (model is not None and model.task == "novelty")
     found = _open_rows(source, target, learner, model, width, novelty, header, rows, shuffle, data)
     look = model is None and learner is not None and sigma is None  # a kernel width has to be found
@@ -175,7 +175,7 @@ def _write_report(path: Path, finished: Result, model: Model, examples: ParsedSo
 
 
 def _save(model: Model, path: Path, stream: Stoppable, before: int, quiet: bool) -> None:
-    """Save what was learnt, and say so where the stream did not come to its end."""
+    """Save the model, and print a line if the stream did not end normally."""
     if stream.is_forced:
         _say(f"stopped in the middle of a block: {path} is not written", quiet=False)
     elif stream.is_cut and model.n_seen == before:
@@ -187,23 +187,21 @@ def _save(model: Model, path: Path, stream: Stoppable, before: int, quiet: bool)
 
 
 def _check_meters(model: Model, metrics: list[str]) -> None:
-    """Refuse metrics that are read off the learner and that this one does not have, instead of a column of nan."""
+    """Raise an error for metrics that this learner does not have."""
     learner = model.inner
     for name in metrics:
         if name not in (Regret.name, RegretBound.name):
             continue
         why = learner.why_not(Regret.name)
         if name == RegretBound.name and why is not None and learner.can(RegretBound.name):
-            why = (
-                "its bound depends on the norm of the function that it is compared with: in Python, regret_bound(norm2)"
-            )
+            why = "its bound depends on the norm of the comparator: in Python, regret_bound(norm2)"
         if why is not None:
             scaled = " (--no-standardize keeps them as they are)" if "scaled" in why else ""
             raise ValueError(f"-m {name} is not for this learner, {learner._kind}: {why}{scaled}")
 
 
 class _Pass:
-    """One pass of a model over its source, and what is printed before, during and after it.
+    """One pass of a model over its source, with its printed output.
 
     Parameters
     ----------
@@ -329,7 +327,7 @@ def _watched(bar: Bar, write: Callable[[Array], None] | None) -> Callable[[Array
 
 
 def _usual_metric(data: ParsedSource) -> str:
-    """The metric that is shown where none was asked for. Novelty without labels has scores alone."""
+    """Return the default metric. Novelty detection without labels has only scores."""
     if data.task == "novelty":
         return "auc" if data.has_labels else "size"
     return "accuracy" if data.task == "classification" else "mse"
@@ -365,7 +363,7 @@ def _own_target(model: Model) -> list[str] | None:
 
 
 def _say_counts(model: Model, quiet: bool) -> None:
-    """Rows that were not learnt."""
+    """Print the number of rows that were not learnt."""
     if model.n_unlabelled:
         _say(f"{model.n_unlabelled:,} rows without a label were predicted and not learnt", quiet)
 
@@ -384,7 +382,7 @@ def _say_alarms(model: Model, quiet: bool) -> None:
 
 
 def _say_parts(model: Model, quiet: bool) -> None:
-    """What a learner made of parts relies on now, the heaviest first."""
+    """Print the parts of a learner with the largest weights."""
     weights = model.weights() if model.learner_ is not None and model.can("weights") else {}
     if weights and not quiet:
         heaviest = sorted(weights, key=lambda part: -abs(weights[part]))[:MOST_PARTS]
@@ -400,7 +398,7 @@ def _check_together(
     resume: Path | None,
     test: bool,
 ) -> None:
-    """Refuse options that contradict each other."""
+    """Raise an error for options that contradict each other."""
     if test and (resume is None or save is not None):
         raise ValueError("--test needs a model to test (--initial) and saves none (no --final)")
     if sigma is not None and learner is None:
@@ -410,7 +408,7 @@ def _check_together(
 
 
 def _check_outputs(save: Path | None, result: Path | None, report: Path | None) -> None:
-    """Refuse files that could not be written now, not when the stream is over."""
+    """Raise an error for files that cannot be written, before the stream starts."""
     if save is not None:
         persist.check_target(save)
     if result is not None:

@@ -1,4 +1,4 @@
-"""The rows of a series in a file: label, time and inputs that are known ahead."""
+"""The rows of a series in a file: label, time and known inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nystream.cli.cleaning import Cleaner
 from nystream.cli.rows import Pair, RowSource
 from nystream.cli.source import PEEK, first_blocks
 from nystream.data.batch import Batch
-from nystream.data.kinds import looked
+from nystream.data.kinds import look_at
 from nystream.data.reading import Table
 from nystream.data.schema import Schema
 from nystream.runtime.types import Array
@@ -44,7 +44,7 @@ class Part:
         return Part(self.y[rows], times, {name: values[rows] for name, values in self.columns.items()})
 
     def followed_by(self, other: Part) -> Part:
-        """Both, one after the other."""
+        """Return both parts joined."""
         times = None if self.times is None else np.concatenate([self.times, other.times])
         columns = {name: np.concatenate([values, other.columns[name]]) for name, values in self.columns.items()}
         return Part(np.concatenate([self.y, other.y]), times, columns)
@@ -124,7 +124,7 @@ class Series:
         return float if self._schema.columns[name] in ("number", "boolean") else object
 
     def missing(self, rows: int) -> list[dict[str, Any]]:
-        """Inputs of so many rows of which nothing is known."""
+        """Return missing inputs for this number of rows."""
         return [dict.fromkeys(self.known) for _ in range(rows)]
 
     def about(self) -> list[str]:
@@ -141,7 +141,7 @@ class Series:
         return lines
 
     def notes(self) -> dict[str, Any]:
-        """What a saved forecaster has to know of the columns."""
+        """Return the description of the columns for a saved forecaster."""
         schema = Schema(**self._schema.get_params(deep=False))  # without the first values of this file
         return {"schema": schema, "target": self.target, "time": self.time, "known": self.known}
 
@@ -183,7 +183,10 @@ def series_of(
         twice = [name for name in [*time, *known] if name == chosen]
         if twice:
             raise ValueError(f"column {chosen!r} is the target; it is not known ahead")
-        is_date = bool(time) and "time" in (table.kinds.get(time[0]), looked(table.columns[time[0]], None, "time").kind)
+        is_date = bool(time) and "time" in (
+            table.kinds.get(time[0]),
+            look_at(table.columns[time[0]], None, "time").kind,
+        )
         asked_kinds = {**dict.fromkeys(time, "number"), **({time[0]: "time"} if is_date else {}), chosen: "number"}
         schema = Schema.of(
             table,
@@ -233,7 +236,7 @@ def _only_time(names: list[str], table: Table, day_first: bool) -> list[str]:
     found = [
         name
         for name in names
-        if (table.kinds.get(name) or looked(table.columns[name], None, name, day_first=day_first).kind) == "time"
+        if (table.kinds.get(name) or look_at(table.columns[name], None, name, day_first=day_first).kind) == "time"
     ]
     if len(found) > 1:
         raise ValueError(f"{', '.join(found)} hold times: choose one with --time")

@@ -58,6 +58,19 @@ def serve(
         str | None,
         typer.Option(help="Add a token with this role (read, learn, admin) to --tokens, print it, and stop."),
     ] = None,
+    workers: Annotated[
+        int, typer.Option(min=0, max=256, help="Processes that the models are spread over; 0: one process for all.")
+    ] = 0,
+    follow: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Be a replica of the server at this address: predict, never learn."),
+    ] = None,
+    follow_token: Annotated[
+        Path | None, typer.Option(help="File with the token (role read) that the primary is asked with.")
+    ] = None,
+    archive: Annotated[
+        Path | None, typer.Option(help="Folder that gets all that models learn; see `nystream restore`.")
+    ] = None,
     memory: Annotated[str, typer.Option(help="Memory for keyed models; the others wait on the disk.")] = "1GB",
     log_limit: Annotated[str | None, typer.Option(help="The most that the log may take on the disk.")] = None,
     webhook: Annotated[str | None, typer.Option(help="URL that alarms are posted to.")] = None,
@@ -140,6 +153,10 @@ def serve(
             host=host,
             port=port,
             tokens=tokens,
+            workers=workers,
+            follow=follow,
+            follow_token=follow_token,
+            archive=archive,
             memory=sizes.bytes_of(memory),
             log_bytes=None if log_limit is None else sizes.bytes_of(log_limit),
             webhook=webhook,

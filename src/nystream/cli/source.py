@@ -1,4 +1,4 @@
-"""Rows of a source as batches: its first rows tell the kinds of columns, the task and a kernel width."""
+"""Batches of a source, with kinds of columns, task and kernel width from its first rows."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from nystream.cli.cleaning import Cleaner, check_columns
 from nystream.cli.rows import Pair, RowSource, join
 from nystream.data.batch import Batch
 from nystream.data.encoding import Encoder
-from nystream.data.kinds import Look, looked
+from nystream.data.kinds import Look, look_at
 from nystream.data.places import BadCell
 from nystream.data.reading import Table
 from nystream.data.schema import Schema
 from nystream.data.sparse_rows import SparseRows
-from nystream.data.targets import class_names, columns_of, first_label, numbered
+from nystream.data.targets import class_names, first_label, number_classes, target_columns
 from nystream.data.task import MOST_CLASSES, TASKS, TaskChoice, choose_task
-from nystream.data.values import converted, numbers_as_written
+from nystream.data.values import convert, numbers_as_written
 from nystream.learners.translator import Translator
 from nystream.model import Model
 from nystream.runtime.types import Array
@@ -30,7 +30,7 @@ from nystream.streams.ahead import ahead
 __all__ = ["PEEK", "ParsedSource", "first_blocks", "numeric_labels", "open_source", "typed_labels"]
 
 PEEK = 1024
-"""Rows that are looked at before learning starts: a few more than `Schema.of` looks at."""
+"""Number of rows that are read before learning starts, a few more than `Schema.of` uses."""
 WIDTH_ROWS = 400
 """Rows between which distances are measured for a kernel width: their median hardly moves with more."""
 
@@ -50,7 +50,7 @@ class ParsedSource:
     reason: str | None = None
     """Why the task was chosen; None: nobody had to choose."""
     target_looks: list[Look] = field(default_factory=list)
-    """What the first labels look like, one for each target."""
+    """The inferred looks of the first labels, one for each target."""
 
     @property
     def name(self) -> str:
@@ -91,7 +91,7 @@ class ParsedSource:
         n, is_classes = len(batch), self.task == "classification"
         labels = join([labels for _, labels in self.first])[:n]
         if is_classes:
-            Y, _, names = numbered(class_names(columns_of(labels, n)[0]), [], {}, None)
+            Y, _, names = number_classes(class_names(target_columns(labels, n)[0]), [], {}, None)
         else:
             Y, names = np.asarray(labels, dtype=np.float64).reshape(n, -1), []
         there = np.flatnonzero(~np.isnan(Y).any(axis=1))
@@ -178,7 +178,7 @@ def _inferred(
     if task != "novelty":
         _check_labels(rows.name, task, labels, numeric)
     schema = _schema_of(rows, head[0], task, kinds, drop, columns, day_first)
-    classes = class_names(columns_of(labels, len(head[0]))[0]) if task == "classification" else []
+    classes = class_names(target_columns(labels, len(head[0]))[0]) if task == "classification" else []
     return schema, numeric, classes, reason
 
 
@@ -209,10 +209,10 @@ def _target_looks(rows: Any, labels: Any, targets: Sequence[str]) -> list[Look]:
     """Look at the labels of each target once; without names they are numbers."""
     if labels is None:
         return []
-    parts = list(labels.columns.values()) if isinstance(labels, Table) else columns_of(labels, len(labels))
+    parts = list(labels.columns.values()) if isinstance(labels, Table) else target_columns(labels, len(labels))
     marks = rows.marks if isinstance(rows, Table) else {}
     names = [*targets, *[""] * (len(parts) - len(targets))]
-    return [looked(part, mark=marks.get(name)) for name, part in zip(names, parts, strict=False)]
+    return [look_at(part, mark=marks.get(name)) for name, part in zip(names, parts, strict=False)]
 
 
 def numeric_labels(labels: Any) -> bool:
@@ -294,7 +294,7 @@ def _of_model(model: Model, rows: RowSource, table: Any, labels: Any, looks: Seq
 
 def _has_labels(labels: Any) -> bool:
     """Whether there is a label at all."""
-    return any(first_label(part) is not None for part in columns_of(labels, len(labels)))
+    return any(first_label(part) is not None for part in target_columns(labels, len(labels)))
 
 
 def typed_labels(
@@ -315,19 +315,19 @@ def typed_labels(
     marks = {**(formats or {}), **(rows.marks if isinstance(rows, Table) else {})}
     if isinstance(labels, Table):
         parts = [
-            converted(part, "number", name, place=place, tolerant=tolerant, format=marks.get(name))[0]
+            convert(part, "number", name, place=place, tolerant=tolerant, format=marks.get(name))[0]
             for name, part in labels.columns.items()
         ]
         return np.column_stack(parts)
     name = targets[0] if targets else "y"
-    return converted(labels, "number", name, place=place, tolerant=tolerant, format=marks.get(name))[0]
+    return convert(labels, "number", name, place=place, tolerant=tolerant, format=marks.get(name))[0]
 
 
 def _chosen_task(rows: RowSource, table: Any, labels: Any, numeric: bool) -> tuple[str, str]:
     """Choose the task from the first labels; return it with the reason."""
     if labels is None:
         raise ValueError(f"{rows.name} has no target")
-    parts = list(labels.columns.values()) if isinstance(labels, Table) else columns_of(labels, len(table))
+    parts = list(labels.columns.values()) if isinstance(labels, Table) else target_columns(labels, len(table))
     if numeric and not rows.numeric:
         mark = table.marks.get(rows.targets[0]) if isinstance(table, Table) and rows.targets else None
         parts = [numbers_as_written(part, mark) for part in parts]
@@ -348,12 +348,12 @@ def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
         raise ValueError(f"{name} has no target")
     if task == "regression":
         if not numeric:
-            names = dict.fromkeys(str(v) for v in class_names(columns_of(labels, len(labels))[0]) if v is not None)
+            names = dict.fromkeys(str(v) for v in class_names(target_columns(labels, len(labels))[0]) if v is not None)
             raise ValueError(
                 f"the targets of {name} are names ({', '.join(list(names)[:5])}), not numbers: that is classification"
             )
         return
-    parts = columns_of(labels, len(labels))
+    parts = target_columns(labels, len(labels))
     if len(parts) > 1:
         raise ValueError(f"several targets are regression; {name} has {len(parts)}")
     if numeric:

@@ -1,4 +1,4 @@
-"""Signals that end a run: what was learnt until then is kept."""
+"""Handle signals that end a run, so that the model is kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXIT = 128
 
 
 def raise_kept(holder: Any) -> None:
-    """Raise the error that somebody keeps as `failure`, if there is one, and let it go: nothing holds it then."""
+    """Raise the error stored in `failure`, if any, and drop the reference to it."""
     failure, holder.failure = holder.failure, None
     if failure is not None:
         try:
@@ -32,7 +32,7 @@ class Blocks(Protocol):
 
 
 class _Woken(BaseException):
-    """A signal came while rows were waited for."""
+    """The error for a signal during a wait for rows."""
 
 
 class Stoppable:
@@ -40,8 +40,8 @@ class Stoppable:
 
     A signal (Ctrl-C, or SIGTERM when a service is stopped) ends the stream between two blocks, so that the model has
     learnt whole blocks and the number of its rows is known. A second signal stops at once, as KeyboardInterrupt. An
-    error of the source, as a bad cell, ends the stream too and is kept in `failure`. Use it as a context manager: after
-    it, signals mean what they did before.
+    error of the source, such as a bad cell, ends the stream too and is kept in `failure`. Use it as a context manager:
+    after it, signals mean what they did before.
     """
 
     def __init__(self, data: Blocks) -> None:
@@ -58,7 +58,7 @@ class Stoppable:
 
     @property
     def exit_code(self) -> int:
-        """128 plus the signal; 0 where none came."""
+        """128 plus the signal number; 0 without a signal."""
         return EXIT + self.signal if self.signal is not None else 0
 
     @property

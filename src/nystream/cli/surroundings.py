@@ -1,4 +1,4 @@
-"""What a bug report needs: versions, processor, instruction set, linear algebra."""
+"""Facts for bug reports: versions, processor, instruction set, linear algebra."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _lock() -> str:
 
 
 def _blas(library: Any) -> str:
-    """What a library was built with; the compiled core calls SciPy's."""
+    """Return the BLAS of a library; the compiled core calls SciPy's."""
     config: Any = library.show_config(mode="dicts")
     of = config.get("Build Dependencies", {}).get("blas", {})
     return " ".join(str(of.get(key, "")) for key in ("name", "version", "openblas configuration")).strip() or "unknown"

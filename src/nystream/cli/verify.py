@@ -1,9 +1,10 @@
-"""`nystream verify` and `nystream repair`: the folder of a server that does not run."""
+"""`nystream verify`, `nystream repair` and `nystream restore`: folders of servers that do not run."""
 
 from __future__ import annotations
 
 import importlib
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 
 from nystream.cli.serve import load_server
 
-__all__ = ["repair", "verify"]
+__all__ = ["repair", "restore", "verify"]
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder that `nystream serve` was given.")]
 
@@ -60,4 +61,34 @@ def repair(
     left = importlib.import_module("nystream.serve.repair").repair(folder, confirm, print)
     print(f"{folder}: {f'{left} models stay quarantined' if left else 'every model can be served'}")
     if left:
+        raise typer.Exit(2)
+
+
+def restore(
+    archive: Annotated[Path, typer.Argument(metavar="ARCHIVE", help="The folder that --archive was given.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new folder for `nystream serve`.")],
+    time: Annotated[
+        str | None, typer.Option(help="Models as they were then: 2026-11-18T12:00, UTC unless it says otherwise.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="This model alone.")] = None,
+    row: Annotated[
+        int | None, typer.Option(min=0, help="With --model: the model when it had learnt so many rows.")
+    ] = None,
+) -> None:
+    """Make a folder with the models of an archive as they were at an earlier time, or at the end.
+
+    Requests are restored whole: with --row, up to the last request that ended at or before that row.
+    """
+    load_server()
+    archives = importlib.import_module("nystream.serve.archive")
+    at = None
+    if time is not None:
+        try:
+            found = datetime.fromisoformat(time)
+        except ValueError:
+            raise ValueError(f"--time {time!r}: write it as 2026-11-18T12:00") from None
+        at = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    count = archives.restore(archive, folder, archives.Moment(at, row), model, print)
+    print(f"{folder}: {count} models restored; serve it with `nystream serve {folder}`")
+    if not count:
         raise typer.Exit(2)

@@ -27,7 +27,7 @@ from nystream.video.pixels import Pixels
 __all__ = ["video"]
 
 UNKNOWN = (85, 170)
-"""Values of a truth mask that are not scored: outside the region of interest, and not known."""
+"""Values of a truth mask that are not scored: outside the region of interest, and unknown."""
 FOREGROUND = 128
 """Other values of a truth mask are foreground from here on; so shadow, 50, is background."""
 
@@ -64,7 +64,7 @@ def video(
     resume: opt.Resume = None,
     quiet: opt.Quiet = False,
 ) -> None:
-    """Score every pixel of every frame by what that pixel has shown before; low scores are foreground.
+    """Score every pixel of a video against its own past; low scores are foreground.
 
     Each frame is scored before it is learnt. OUT gets masks/ and side/ (or overlay.mp4), summary.json, and with --truth
     roc.png. With --initial the saved model's settings count, not those given here.
@@ -98,7 +98,7 @@ def video(
 
 
 class _Truth:
-    """Masks by the number of their frame, read along with the frames."""
+    """The true masks by frame number, read in parallel with the frames."""
 
     def __init__(self, frames: Frames) -> None:
         self._name, self._coming = frames.name, iter(frames)
@@ -118,7 +118,7 @@ class _Truth:
 
 
 class _Watch:
-    """One frame after the other: scores, files, counts."""
+    """The processing of frames: scores, files, counts."""
 
     def __init__(
         self, model: Pixels, theta: float, out: Path, writer: Writer, truth: _Truth | None, warmup: int, every: int

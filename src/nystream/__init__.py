@@ -125,7 +125,7 @@ if not TYPE_CHECKING:  # for type checkers, a module with `__getattr__` would ha
         elif name == "__all__":
             found = sorted({*_MODULES, *_list_homes()} - {"plot"})
         elif name == "__version__":
-            found = _importlib.import_module("nystream.runtime.version").installed()
+            found = _importlib.import_module("nystream.runtime.version").installed_version()
         elif not name.startswith("_") and name in (homes := _list_homes()):
             found = getattr(_importlib.import_module(homes[name]), name)
         else:

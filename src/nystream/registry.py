@@ -173,7 +173,7 @@ def _mixture(ny: Any) -> Any:
 
 def _auto(ny: Any) -> Any:
     small = ny.auto.recipe.Recipe(
-        (1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30
+        (1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, window=15, metric=30
     )
     return ny.Auto(recipe=small)
 
@@ -194,7 +194,14 @@ _RECORDS = [
         advice="a guarantee",
         paper=_JEZEQUEL,
         make=lambda ny: ny.PKAWV(ny.Taylor(_gaussian(ny), degree=4), lam=0.1),
-        experiments=("pkawv-table1", "pkawv-figure1", "pkawv-figure2", "pkawv-figure3", "pkawv-figure4"),
+        experiments=(
+            "pkawv-table1",
+            "pkawv-exponents",
+            "pkawv-figure1",
+            "pkawv-figure2",
+            "pkawv-figure3",
+            "pkawv-figure4",
+        ),
     ),
     Record(
         "pkrr",
@@ -245,7 +252,7 @@ _RECORDS = [
         paper=_JEZEQUEL + "; Gammerman, Kalnishkan, Vovk 2004",
         make=lambda ny: ny.KernelAWV(_gaussian(ny), lam=0.1),
         grows=True,
-        experiments=("pkawv-figure1", "pkawv-figure3"),
+        experiments=("pkawv-exponents", "pkawv-figure1", "pkawv-figure3"),
     ),
     Record(
         "kernel-ridge",
@@ -347,6 +354,18 @@ _RECORDS = [
         make=lambda ny: ny.ProsNKons(_gaussian(ny), mu=0.5, clip=2.0, seed=0),
     ),
     Record(
+        "streaming-gp",
+        "learners.streaming_gp:StreamingGP",
+        family=LEAST_SQUARES,
+        tasks=NUMBERS_CLASSES,
+        cost="N (m^2 + m d)",
+        memory="N m^2",
+        guarantee=AGAINST_PARTS,
+        advice="densities, intervals",
+        paper="Snelson, Ghahramani 2006",
+        make=lambda ny: ny.StreamingGP(_gaussian(ny), widths=(0.5, 1.0), lam=(0.01, 0.1), landmarks=20),
+    ),
+    Record(
         "krls",
         "learners.krls:KRLS",
         family=LEAST_SQUARES,
@@ -437,7 +456,7 @@ _RECORDS = [
         advice="drift, novelty",
         paper=_CHENG,
         make=lambda ny: ny.SILK(_gaussian(ny), tau=0.01, budget=20),
-        experiments=("ilk-figure1", "ilk-figure2", "ilk-figure4"),
+        experiments=("ilk-figure1", "ilk-figure2", "ilk-figure3", "ilk-figure4"),
     ),
     Record(
         "svmd",
@@ -475,7 +494,10 @@ _RECORDS = [
         advice="moving inputs",
         paper="Si, Kumar, Li 2018",
         make=lambda ny: ny.NOLANA(_gaussian(ny), landmarks=20, eps=0.1),
-        experiments=("nolana-table1", "nolana-table2", "nolana-figure1", "nolana-figure2", "nolana-figure3"),
+        experiments=(
+            *("nolana-table1", "nolana-table2"),
+            *("nolana-figure1", "nolana-figure2", "nolana-figure3", "nolana-figure4"),
+        ),
     ),
     Record(
         "rrf",

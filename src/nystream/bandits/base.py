@@ -41,7 +41,7 @@ class Bandit(Params):
 
     def _check(self) -> None:
         """Refuse bad parameters."""
-        checked_kernel("kernel", self.kernel)
+        checked_kernel(self.kernel)
         positive("lam", self.lam)
         positive("norm", self.norm)
         positive("noise", self.noise)

@@ -1,4 +1,4 @@
-"""Learners made of learners: wrappers around one, ensembles of several."""
+"""Learners made of learners: wrappers of one learner, ensembles of several."""
 
 from nystream.compose.aggregate import Aggregate
 from nystream.compose.classifier import Classifier

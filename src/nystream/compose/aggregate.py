@@ -1,4 +1,4 @@
-"""Aggregate: many regression learners as one that is nearly as good as the best of them."""
+"""Aggregate: a combination of regression learners that is nearly as good as the best of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SLACK = {"aa": 2.0, "ewa": 8.0}
 
 
 class Aggregate(Ensemble):
-    """Combines learners, e.g. one for each of several ridges or kernel widths, so that none has to be chosen.
+    """A weighted combination of learners, e.g. one for each of several ridges or kernel widths.
 
     Learner i has the prior weight w_i and predicts q_i, clipped to [-B, B]; its weight falls with its losses::
 
@@ -37,20 +37,20 @@ class Aggregate(Ensemble):
     the aggregating algorithm ("aa") and 8 B^2 ln(1/w_i) with the exponentially weighted average ("ewa"), whatever the
     learners do; `regret` and `regret_bound` are live. The first has the better worst case; on a given stream either can
     win. Cost: that of the learners; feature maps and kernels that several of them have are evaluated once. Each of
-    several outputs has weights of its own.
+    several outputs has its own weights.
 
     Parameters
     ----------
     learners : list of Learner
-        The patterns, all of regression; they are cloned, never trained themselves. May hold an `Aggregate`.
+        The patterns, all of regression. They are cloned and never trained themselves. May hold an `Aggregate`.
     bound : float
-        B, a bound on |y|. A label beyond it is learnt all the same, but voids the guarantee (a warning says so once).
+        B, a bound on |y|. A label beyond it is learnt, but it voids the guarantee, with one warning.
     rule : "aa" or "ewa"
     prior : sequence of float, optional
         Positive weights of the learners before the first round; None: all alike.
     threads : int, optional
         Learners that `run` lets learn at the same time; None: NYSTREAM_THREADS, or all cores of the process (1 in a
-        worker of joblib, Spark or pytest-xdist). It changes no bit.
+        worker of joblib, Spark or pytest-xdist). It does not change the results.
 
     Deviations from the papers: none.
 
@@ -96,11 +96,11 @@ class Aggregate(Ensemble):
         return w[0] if len(w) == 1 else w.T
 
     def regret(self) -> float:
-        """Total squared loss minus that of the best learner (for several outputs: the best for each)."""
+        """Return the total squared loss minus that of the best learner of each output."""
         return float(self._regrets.max(axis=1).sum())
 
     def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
-        """What `regret` cannot exceed: 2 or 8 B^2 ln(1/w) for the prior weight w of the best learner. O(N).
+        """Return the bound of `regret`: 2 or 8 B^2 ln(1/w) for the prior weight w of the best learner. O(N).
 
         Infinite once a label was beyond `bound`. It is against one of the learners: norm2 makes no difference.
         """
@@ -134,7 +134,7 @@ class Aggregate(Ensemble):
 
 
 def _logarithms(prior: ArrayLike | None, n: int) -> Array:
-    """(n,) logarithms of weights that sum to 1."""
+    """Return the logarithms (n,) of weights that sum to 1."""
     if prior is None:
         return np.full(n, -math.log(n))
     weights = np.asarray(prior, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Class numbers learnt by any learner: by its own loss, by least squares on codes, or one against the rest."""
+"""Ways to learn class numbers: a multi-class loss, least squares on codes, or one against the rest."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from nystream.compose.class_learner import ClassLearner, Numbers
 from nystream.compose.columns import Columns
 from nystream.compose.probabilities import Brier, Calibration, Logistic, Platt, Softmax, Temperature
 from nystream.learners.base import Learner
-from nystream.runtime.threads import WORTH_A_THREAD, checked_threads, side_by_side
+from nystream.runtime.threads import WORTH_A_THREAD, checked_threads, run_parallel
 from nystream.runtime.types import Array
 
 __all__ = ["ClassLearner", "LeastSquaresCodes", "NativeClasses", "OneVersusRest", "class_learner"]
 
 
 def class_learner(learner: Learner, threads: int | None = None) -> ClassLearner:
-    """The way in which this learner learns classes; refuses one that cannot. `threads`: for `OneVersusRest`.
+    """Return the way in which this learner learns classes, or raise an error. `threads` is for `OneVersusRest`.
 
-    - a multi-class loss: by itself (`NativeClasses`), and so a learner that has a setting for classes (`for_classes`);
+    - a multi-class loss, or a learner with a setting for classes (`for_classes`): `NativeClasses`;
     - least squares with several outputs: codes -1/+1 over one shared factor (`LeastSquaresCodes`);
     - a loss of -1/+1 labels, or a symmetric regression loss, which then regresses the codes: `OneVersusRest`.
     """
@@ -40,11 +40,11 @@ def class_learner(learner: Learner, threads: int | None = None) -> ClassLearner:
 
 
 class LeastSquaresCodes(ClassLearner):
-    """One output of -1/+1 codes per class over one shared factor, and before them one whose target is always 1.
+    """Least squares with one output of -1/+1 codes per class, after a first output whose target is always 1.
 
     Least squares is linear in its targets. A class that appears late had the code -1 in every round so far, which is
-    minus the first output: `add_outputs` makes its output exactly what it would be had the class been known all along,
-    sample weights included. Costs O(features) more per class and round.
+    minus the first output: `add_outputs` computes its output exactly as if the class had been known from the start,
+    with sample weights. Costs O(features) more per class and round.
     """
 
     learner_: Learner
@@ -59,12 +59,12 @@ class LeastSquaresCodes(ClassLearner):
         return super().why_not(ability)
 
     def merge(self, other: Self) -> Self:
-        """Become the model of both streams, exactly; class numbers mean the same in both."""
+        """Become the model of both streams, exactly. Class numbers must mean the same in both."""
         self._require("merge")
         if type(other) is not type(self):
             raise ValueError(f"merge needs two learners of classes of one kind; got {self!r} and {other!r}")
         theirs = copy.deepcopy(other)
-        mine = copy.deepcopy(self)  # a refusal must leave nothing behind
+        mine = copy.deepcopy(self)  # an error must not leave a change
         for part in (mine, theirs):
             part.declare(max(self.classes_, other.classes_))
         mine.learner_.merge(theirs.learner_)
@@ -72,7 +72,7 @@ class LeastSquaresCodes(ClassLearner):
         return self
 
     def unlearn(self, X: Any, Y: Any, weights: Any = None) -> Self:
-        """Forget rows (n, d) with class numbers (n,) or (n, 1), exactly."""
+        """Remove learnt rows (n, d) with class numbers (n,) or (n, 1), exactly."""
         self._require("unlearn")
         numbers = np.asarray(Y).reshape(-1).astype(np.intp)
         if numbers.size and numbers.max() >= self.classes_:
@@ -112,21 +112,22 @@ class LeastSquaresCodes(ClassLearner):
 class OneVersusRest(ClassLearner):
     """A learner of -1/+1 labels: one learner for two classes, else one for each class against the others.
 
-    When a third class appears, class 0 takes over a copy of the first learner, read and trained with its sign turned:
-    by the symmetry of the losses that is the learner it would have had. The new class starts with a learner that has
-    learnt nothing: declare classes beforehand where they are known. Classes that begin together share one learner where
-    that gives the same bits (`Columns`): NOGD and NOLANA then hold one map for all of them, as FOGD with a seed does.
+    When a third class appears, class 0 gets a copy of the first learner with the opposite sign: by the symmetry of the
+    losses this is the learner that it would have had. The new class starts with an untrained learner, so declare known
+    classes beforehand. Classes that begin together share one learner if that gives the same bits (`Columns`): NOGD and
+    NOLANA then hold one map for all of them, and so does FOGD with a seed.
 
     Parameters
     ----------
     learner : Learner
-        The pattern: never trained itself, always cloned.
+        The pattern. It is cloned and never trained itself.
     threads : int, optional
-        Learners that `run` lets learn at the same time; None: see `nystream.runtime.threads`. It changes no bit.
+        Learners that `run` lets learn at the same time; None: see `nystream.runtime.threads`. It does not change the
+        results.
     """
 
     groups_: list[Columns]
-    """Learners by the row they began with, in the order of their classes."""
+    """Learners by their first row, in the order of their classes."""
     signs_: list[float]
 
     def __init__(self, learner: Learner, threads: int | None = None) -> None:
@@ -150,9 +151,9 @@ class OneVersusRest(ClassLearner):
         self._begin(classes - len(self.signs_))
 
     def _begin(self, new: int) -> None:
-        """More classes, with learners that have learnt nothing."""
+        """Add classes with untrained learners."""
         self.signs_ += [1.0] * new
-        while self.groups_ and not self.groups_[-1].started:  # these begin together with the new ones
+        while self.groups_ and not self.groups_[-1].started:  # these start together with the new ones
             self.groups_.pop()
         missing = len(self.signs_) - sum(group.width for group in self.groups_)
         if missing:
@@ -165,7 +166,7 @@ class OneVersusRest(ClassLearner):
             return self._both(self.groups_[0].jobs(X, codes, weights)[0]()[:, 0])
         codes = np.where(classes[:, None] == np.arange(self.classes_), 1.0, -1.0) * self.signs_
         jobs = [job for group, part in self._parts for job in group.jobs(X, codes[:, part], weights)]
-        return np.hstack(side_by_side(jobs, self.threads if len(X) >= WORTH_A_THREAD else 1)) * self.signs_
+        return np.hstack(run_parallel(jobs, self.threads if len(X) >= WORTH_A_THREAD else 1)) * self.signs_
 
     def _step(self, x: Array, label: int, weight: float) -> Array:
         if len(self.signs_) == 1:
@@ -178,13 +179,13 @@ class OneVersusRest(ClassLearner):
         return self._assembled([group.predict(X, ahead) for group in self.groups_])
 
     def _gathered(self, ask: Callable[[Learner], Array], signed: bool = True) -> Array:
-        unknown = 0.0 if signed else np.inf  # of classes whose learner waits for its first row
+        unknown = 0.0 if signed else np.inf  # of classes whose learner has no row yet
         answers = [g.gathered(ask) if g.started else np.full((1, g.width), unknown) for g in self.groups_]
         rows = max(len(answer) for answer in answers)
         return self._assembled([np.broadcast_to(answer, (rows, answer.shape[1])) for answer in answers], signed)
 
     def _assembled(self, answers: list[Array], signed: bool = True) -> Array:
-        """(n, K) from the columns that every group has."""
+        """Return (n, K) from the columns of all groups."""
         if len(self.signs_) == 1:
             F = self._both(answers[0][:, 0])
             return F if signed else np.abs(F)
@@ -192,7 +193,7 @@ class OneVersusRest(ClassLearner):
 
     def why_not(self, ability: str) -> str | None:
         if ability == "explain_row":
-            return "every class has a learner of its own"
+            return "every class has its own learner"
         return super().why_not(ability)
 
     @property
@@ -206,7 +207,7 @@ class OneVersusRest(ClassLearner):
 
     @property
     def _parts(self) -> Iterator[tuple[Columns, slice]]:
-        """Every group with its classes."""
+        """Yield every group with its classes."""
         first = 0
         for group in self.groups_:
             yield group, slice(first, first + group.width)
@@ -220,9 +221,9 @@ class OneVersusRest(ClassLearner):
 
 
 class NativeClasses(ClassLearner):
-    """A learner with a multi-class loss. A class that appears late starts with the score 0, as the learner has it.
+    """A learner with a multi-class loss. A class that appears late starts with the score 0.
 
-    A learner with probabilities of its own gives those.
+    Probabilities are those of the learner, if it has any.
     """
 
     learner_: Learner
@@ -262,11 +263,11 @@ class NativeClasses(ClassLearner):
         return Softmax() if self.learner.can("probabilities") else Temperature()
 
     def _reserve(self, d: int) -> None:
-        """Room for classes that were declared but may not be among the rows to come."""
+        """Add outputs for declared classes, which may not occur in the next rows."""
         if self.classes_ > self.learner_.outputs_:
             self.learner_.reserve(d, self.learner.classes or self.classes_)
 
     def _trimmed(self, F: Array) -> Array:
-        """The learner may have room for more classes than there are."""
+        """Remove the columns of classes that do not exist yet."""
         missing = self.classes_ - F.shape[1]
         return F[:, : self.classes_] if missing <= 0 else np.hstack([F, np.zeros((len(F), missing))])

@@ -1,4 +1,4 @@
-"""Any learner as a learner of classes."""
+"""A wrapper that learns classes with any learner."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ __all__ = ["Classifier"]
 
 
 class Classifier(Wrapper):
-    """Learns class numbers 0, 1, 2, ... with a learner of any kind; predicts one score per class.
+    """A classifier of class numbers 0, 1, 2, ... with a learner of any kind and one score per class.
 
     Least squares learns -1/+1 codes of all classes over one shared factor, where a class that appears late is exact;
-    a loss of -1/+1 labels is used one class against the rest; a multi-class loss learns by itself. Every learner has
-    probabilities here; what else the inner learner can do is done for the scores of all classes, see
+    a loss of -1/+1 labels is used one class against the rest; a multi-class loss learns by itself. Every learner gets
+    probabilities. Other abilities of the inner learner apply to the scores of all classes, see
     `nystream.compose.class_learner`.
 
     Parameters
     ----------
     learner : Learner
-        The pattern; it is cloned, never trained itself.
+        The pattern. It is cloned and never trained itself.
     threads : int, optional
-        Where every class has a learner of its own: how many of them `run` lets learn at the same time; None:
+        If every class has its own learner: how many of them learn at the same time in `run`; None:
         NYSTREAM_THREADS, or all cores of the process (1 in a worker of joblib, Spark or pytest-xdist). It changes no
         bit.
 
@@ -49,8 +49,8 @@ class Classifier(Wrapper):
     def __init__(self, learner: Learner, *, threads: int | None = None) -> None:
         self.learner = learner
         self.threads = checked_threads(threads)
-        self._blank = class_learner(learner, threads)  # refuses a learner that cannot tell classes apart
-        self._blank.declare(self._width)  # answers before there was an example
+        self._blank = class_learner(learner, threads)  # raises an error for a learner that cannot learn classes
+        self._blank.declare(self._width)  # predictions before the first row
 
     @property
     def labels(self) -> LabelKind:
@@ -81,7 +81,7 @@ class Classifier(Wrapper):
         return self.clone()
 
     def prepare(self, X: Any, weights: Any = None) -> None:
-        """Nothing: a class that comes later gets a learner that was not there to be prepared."""
+        """Do nothing, because learners of later classes could not be prepared."""
 
     @property
     def _inner(self) -> ClassLearner:
@@ -124,7 +124,7 @@ class Classifier(Wrapper):
 
     @property
     def size(self) -> int:
-        """Stored points or features of all learners together."""
+        """Number of stored points or features of all learners."""
         return sum(learner.size for learner in self._inner.learners) if self.d_ else 0
 
     @property

@@ -1,4 +1,4 @@
-"""Several learners of one target each on the same rows, held as one learner where that gives the same numbers."""
+"""Several learners of one target each, held as one learner if that gives the same numbers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ["Columns"]
 
 
 class Columns(Params):
-    """`width` clones of a learner, each with its own column of targets.
+    """A group of `width` clones of a learner, each with its own column of targets.
 
-    A learner that is `separable` (a map that follows inputs alone, and one column of weights for each output) is held
-    once, with `width` outputs: one map instead of `width` equal ones, and the same bits.
+    A `separable` learner (its map depends on inputs only, and each output has its own weights) is held once, with
+    `width` outputs: one map instead of `width` equal ones, and the same bits.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ class Columns(Params):
         self.width = at_least("width", width, 1)
 
     def start(self) -> None:
-        """Learners that have learnt nothing."""
+        """Start with untrained learners."""
         self.learners_ = [self.learner.clone() for _ in range(1 if self._together else self.width)]
 
     @property
     def started(self) -> bool:
-        """Whether there was an example."""
+        """Whether a row was learnt."""
         return self.learners_[0].d_ > 0
 
     @property
@@ -47,28 +47,28 @@ class Columns(Params):
         return self.width > 1 and self.learner.separable
 
     def jobs(self, X: Array, Y: Array, weights: Array | None) -> list[Callable[[], Array]]:
-        """What learns a block, one job for each learner: they share nothing that they change. Inputs are clean.
+        """Return jobs that learn a block, one for each learner, without shared state. Inputs are clean.
 
-        The jobs return, side by side, predictions (n, width), each made before its row of Y (n, width) was read.
+        Together they return predictions (n, width), each made before its row of Y (n, width).
         """
         if not self._together:
             return [partial(m.run_clean, X, _column(Y, k), weights) for k, m in enumerate(self.learners_)]
         return [partial(self.learners_[0].run_clean, X, np.ascontiguousarray(Y), weights)]
 
     def step(self, x: Array, y: Array, weight: float) -> Array:
-        """`run` on one row: (width,)."""
+        """Do `run` for one row. Return (width,)."""
         if not self._together:
             return np.array([m.step(x, target, weight) for m, target in zip(self.learners_, y.tolist(), strict=True)])
         return self.learners_[0].step_clean(x, np.ascontiguousarray(y), weight)
 
     def predict(self, X: Array, ahead: int | None = 1) -> Array:
-        """(n, width), pure; `ahead` as in `Learner.predict`."""
+        """Return predictions (n, width) without learning; `ahead` as in `Learner.predict`."""
         if not self.started:
             return np.zeros((len(X), self.width))
         return self.gathered(lambda learner: learner.predict_clean(X, ahead))
 
     def gathered(self, ask: Callable[[Learner], Array]) -> Array:
-        """(n, width) from what the learners answer, each (n, its outputs) or, with one output, (n,)."""
+        """Join the learners' results, each (n, its outputs) or (n,), to (n, width)."""
         answers = [ask(learner) for learner in self.learners_]
         return np.hstack([a[:, None] if a.ndim == 1 else a for a in answers])
 

@@ -1,4 +1,4 @@
-"""Prediction intervals for any learner of numbers, whose share of missed labels is held in the long run."""
+"""Prediction intervals for any learner of numbers, with a guaranteed long-run coverage."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ OWN = ("predict_interval", "predict_quantile")
 
 
 class Conformal(Wrapper):
-    """Adds prediction intervals to a learner of numbers: the share of labels inside is `coverage` in the long run.
+    """A wrapper with prediction intervals that contain a share `coverage` of the labels in the long run.
 
     The score of a row is |y - p|, p the learner's prediction before the label. The next interval is p +- the k-th
     smallest of the last `window` scores, k = ceil((n + 1)(1 - a)) for n of them; a, the level, is adapted after every
-    label, so that the intervals widen after misses and shrink while nothing is missed::
+    label, so that intervals widen after misses and shrink otherwise::
 
         aci      a <- a + rate ((1 - coverage) - [y missed])
-        dtaci    eight such rules with rates from 0.001 to 0.128, combined by how well they did lately
+        dtaci    eight such rules with rates from 0.001 to 0.128, weighted by their recent losses
 
     Guarantee, for every stream, drifting or adversarial, and every learner: after n rows the share of misses is at
-    most 1 - coverage + `coverage_bound()`, which goes to 0. Where intervals must be infinite for this, they are: at the
+    most 1 - coverage + `coverage_bound()`, which goes to 0. For this, intervals may be infinite: at the
     start, and after labels far beyond all scores of the window. It is about intervals for the next row (ahead=1) whose
     label is learnt before the next one is asked for. With several targets it holds for each.
 
@@ -42,13 +42,13 @@ class Conformal(Wrapper):
     learner : Learner
         The pattern, of real targets; it is cloned, never trained itself.
     coverage : float, default 0.9
-        The share of labels that are to be inside.
+        Target share of labels inside the intervals.
     method : {"dtaci", "aci"}
         How the level is adapted, see above.
     window : int, default 500
-        Scores that are kept, and the horizon of "dtaci". After a change, old scores stay for so many rows.
+        Number of stored scores, and the horizon of "dtaci". After drift, old scores stay for this many rows.
     rate : float, default 0.01
-        Of "aci": larger follows faster, and is infinite more often. "dtaci" needs none.
+        Step of "aci": a larger one adapts faster and gives infinite intervals more often. "dtaci" does not use it.
 
     Deviations from the papers: see `nystream.compose.levels`. An interval that should be empty is [p, p] here.
 
@@ -72,7 +72,7 @@ class Conformal(Wrapper):
     scores_: Ring
     rule_: FixedStep | ManySteps
     missed_: Array
-    """(K,) labels outside their intervals."""
+    """(K,) number of labels outside their intervals."""
 
     def __init__(
         self,
@@ -86,16 +86,16 @@ class Conformal(Wrapper):
         if not isinstance(learner, Learner):
             raise ValueError(f"learner must be a learner, e.g. PKRR(Fourier(Gaussian(1.0), 100)); got {learner!r}")
         if learner.labels != "real":
-            raise ValueError(f"{learner!r} learns no numbers; intervals are around predicted numbers")
+            raise ValueError(f"{learner!r} does not predict numbers; intervals need predicted numbers")
         self.learner = learner
         self.coverage = positive("coverage", coverage, below=1.0)
         self.method = one_of("method", method, METHODS)
         self.window = at_least("window", window, 1)
         self.rate = positive("rate", rate)
 
-    # -- what it adds ------------------------------------------------------------------------------------------------
+    # -- intervals --------------------------------------------------------------------------------------------------
     def predict_interval(self, X: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
-        """Ends (n,), or (n, K) for K targets, of intervals around the predictions.
+        """Return the ends (n,), or (n, K) for K targets, of intervals around the predictions.
 
         The guarantee is for the coverage that the model was made for. Another one, c, takes the level
         a (1 - c)/(1 - coverage) of the same scores.
@@ -104,7 +104,7 @@ class Conformal(Wrapper):
         return self._outward(P - radius[0]), self._outward(P + radius[0])
 
     def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
-        """The ends of intervals as quantiles: q below and above 1/2 are the ends of that of coverage |2 q - 1|."""
+        """Return quantiles as ends of intervals: q is an end of the interval of coverage |2 q - 1|."""
         levels = np.atleast_1d(np.asarray(q, dtype=float))
         if not (np.isfinite(levels).all() and (levels > 0).all() and (levels < 1).all()):
             raise ValueError(f"q must be in (0, 1), got {q!r}")
@@ -114,20 +114,20 @@ class Conformal(Wrapper):
         return found[0] if np.ndim(q) == 0 else np.stack(found, axis=-1)
 
     def _around(self, X: Any, coverages: Array, ahead: int | None) -> tuple[Array, Array]:
-        """Predictions (n, K), and half-widths (C, K) of intervals of C coverages."""
+        """Return predictions (n, K) and half-widths (C, K) of intervals of C coverages."""
         P = self.predict_clean(self._accepted(X), checked_ahead(ahead))
         shares = (1 - coverages) / (1 - self.coverage)
         return P, self._radius(shares) if self.d_ else np.full((len(coverages), P.shape[1]), np.inf)
 
     def measured_coverage(self) -> Any:
-        """The share of labels inside their intervals so far: a number, or (K,) for K targets; nan before the first."""
+        """Return the share of labels inside their intervals: a number, or (K,) for K targets; nan before the first."""
         if not self.n_seen_:
             return float("nan")
         share = 1 - self.missed_ / self.n_seen_
         return float(share[0]) if len(share) == 1 else share
 
     def coverage_bound(self) -> float:
-        """What `measured_coverage()` cannot be below `coverage` by, for any labels."""
+        """Return the largest possible gap of `measured_coverage()` below `coverage`, for any labels."""
         return self.rule_.bound(self.n_seen_) if self.n_seen_ else 1.0
 
     # -- abilities ---------------------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class Conformal(Wrapper):
         if ability in OWN:
             return None
         if ability in ("merge", "unlearn", "add_outputs") and self.learner.can(ability):
-            return "the intervals are adapted label by label, in the order of the stream"
+            return "its intervals depend on the order of the labels"
         return super().why_not(ability)
 
     # -- rounds ------------------------------------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class Conformal(Wrapper):
         self.missed_ = np.zeros(outputs)
 
     def _grow(self, outputs: int) -> None:
-        raise TypeError("intervals are around numbers, of which there are as many as in the first row")
+        raise TypeError("the number of targets cannot change")
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         P = self.learner_.run_clean(X, Y, weights)
@@ -165,7 +165,7 @@ class Conformal(Wrapper):
         return p
 
     def _learn(self, Y: Array, P: Array) -> None:
-        """Adapt the levels to labels (n, K) and the predictions before them, row after row."""
+        """Adapt the levels row by row to labels (n, K) and their predictions."""
         with np.errstate(over="ignore"):
             scores = np.abs(Y - P)
         for score in scores:
@@ -177,7 +177,7 @@ class Conformal(Wrapper):
             self.scores_.extend(score[None])
 
     def _radius(self, shares: Array) -> Array:
-        """(C, K) half-widths of the next intervals, at these multiples (C,) of the level."""
+        """Return half-widths (C, K) of the next intervals at these multiples (C,) of the level."""
         past = np.sort(self.scores_.store_[: len(self.scores_)], axis=0)
         known = np.vstack([np.zeros((1, past.shape[1])), past, np.full((1, past.shape[1]), np.inf)])
         ranks = 1 - np.arange(len(past) + 1) / (len(past) + 1)  # as in `_learn`, to the last bit

@@ -1,4 +1,4 @@
-"""Any learner on tables with categories, times, text and missing values."""
+"""A wrapper for tables with categories, times, text and missing values."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ __all__ = ["Encoded"]
 
 
 class Encoded(TabularLearner, Wrapper):
-    """Gives a learner of numbers the dense encoding of a table's columns, see `nystream.data.encoding.Encoder`.
+    """A wrapper that gives a learner of numbers the dense encoding of a table (`nystream.data.encoding.Encoder`).
 
-    Numbers are passed on as they are, times as eight numbers, categories as the mean label of their level so far; what
-    text says only the sparse experts hear. Missing numbers are the mean of their column so far, unless the learner
-    takes missing values itself. With `experts` what two linear models of the tokens say (`TokenExperts`) are columns
-    too, of real targets the predictions, of classes the scores. Rows are encoded before their labels are learnt.
+    Numbers are unchanged, a time becomes eight numbers, and a category the mean label of its level so far. Only the
+    sparse experts use text. A missing number becomes the mean of its column so far, unless the learner accepts missing
+    values. With `experts` the outputs of two linear models of the tokens (`TokenExperts`) are columns too: predictions
+    of real targets, scores of classes. Rows are encoded before their labels are learnt.
 
-    Rows are a mapping of names to arrays (a dict, a DataFrame), one row a dict of names to values; or a matrix, all of
-    whose columns are numbers; or, with `experts`, sparse. A late class adds columns if the learner can be widened, as
-    Auto can; else it has none. Columns that appear late: `widen_columns`.
+    Rows are a mapping of names to arrays (a dict, a DataFrame), or one dict of names to values; or a matrix of numbers;
+    or, with `experts`, sparse. A late class adds columns if the learner can be widened, as Auto can. Columns that
+    appear late: `widen_columns`.
 
     Parameters
     ----------
     learner : Learner
-        The pattern; it is cloned, never trained itself. Kernels need columns of similar size: `Standardized` inside.
+        The pattern. It is cloned and never trained itself. Kernels need columns of similar size: `Standardized` inside.
     kinds : mapping of str to str, optional
-        Kind of every column: "number", "boolean", "category", "time" or "text". None: told by the types of the first
-        rows, where text is a category.
+        Kind of every column: "number", "boolean", "category", "time" or "text". None: inferred from the types of the
+        first rows, where text is a category.
     experts : bool, default False
-        Whether answers of the sparse experts are columns.
+        Whether outputs of the sparse experts are columns.
     encoder : Encoder, optional
-        With other sizes than the default ones; `fill` is decided by the learner.
+        An encoder with other sizes than the default ones. `fill` depends on the learner.
 
     Examples
     --------
@@ -101,9 +101,9 @@ class Encoded(TabularLearner, Wrapper):
 
     def why_not(self, ability: str) -> str | None:
         if ability in ("merge", "unlearn") and self.learner.can(ability):
-            return "every row was encoded by those before it, which other rows, or fewer, would have encoded otherwise"
+            return "the encoding of a row depends on the rows before it"
         if ability in ("importance", "explain_row") and self.learner.can(ability):
-            return "its learner knows encodings and not columns; a `nystream.Model` around it tells of columns"
+            return "its learner has encoded columns; use a `nystream.Model` around it for the columns of the table"
         if ability == "add_outputs" and self.learner.can(ability):
             return "the encoding has seen no labels of the new outputs"
         return super().why_not(ability)
@@ -114,7 +114,7 @@ class Encoded(TabularLearner, Wrapper):
         return type(self)(**{**self.clone().get_params(deep=False), "learner": inner})
 
     def prepare(self, X: Any, weights: Any = None) -> None:
-        """Nothing: rows are encoded when they come, so the inner learner sees other ones."""
+        """Do nothing, because the inner learner gets encoded rows."""
 
     # -- rows of tables ----------------------------------------------------------------------------------------------
     @property
@@ -143,7 +143,7 @@ class Encoded(TabularLearner, Wrapper):
     def _start(self, d: int, outputs: int) -> None:
         labels, first = self.labels, self._first or self.kinds or {str(j): "number" for j in range(d)}
         if first == "sparse" and not self.experts:
-            raise ValueError(f"{self._kind} has nothing to make of sparse rows; use experts=True, Auto or SparseLinear")
+            raise ValueError(f"{self._kind} does not take sparse rows; use experts=True, Auto or SparseLinear")
         encoder = self.encoder or Encoder()
         encoder = Encoder(**{**encoder.get_params(deep=False), "fill": not self.learner.missing})
         translator = Translator(labels == "class", experts=self.experts, encoder=encoder)
@@ -152,13 +152,13 @@ class Encoded(TabularLearner, Wrapper):
         super()._start(translator.width, outputs)
 
     def _grow(self, outputs: int) -> None:
-        """Classes that are new: exactly as if they had been known, if the inner learner takes the new columns."""
+        """Add classes, exactly as if they had been known, if the inner learner can be widened."""
         inner, translator = self.learner_, self.translator_
-        inner.reserve(inner.d_, outputs)  # first: what may be refused
+        inner.reserve(inner.d_, outputs)  # first, because it may raise an error
         wide = translator.width_of(outputs)
         try:
             inner.widen(wide)
-        except TypeError:  # then the columns stay those of the classes that were known
+        except TypeError:  # otherwise the columns of the known classes stay
             wide = translator.width
         translator.grow(outputs, columns=wide > translator.width)
 
@@ -166,19 +166,19 @@ class Encoded(TabularLearner, Wrapper):
         raise TypeError(f"{self._kind} takes new columns by name, with their kinds: use widen_columns")
 
     def widen_columns(self, kinds: Mapping[str, str]) -> None:
-        """More columns of the table, by name with their kinds; they were missing in all rows so far."""
+        """Add columns by name with their kinds. They count as missing in all rows so far."""
         if not self.d_:
-            raise ValueError("nothing was learnt yet: the first rows tell the columns, or `kinds`")
-        translator = copy.deepcopy(self.translator_)  # a learner that cannot be widened refuses, and nothing changes
+            raise ValueError("nothing was learnt yet: the columns come from the first rows or `kinds`")
+        translator = copy.deepcopy(self.translator_)  # if the learner cannot be widened, nothing changes
         translator.widen(kinds)
         self.learner_.widen(translator.width)
         self.translator_ = translator
         self.d_ += len(kinds)
 
     def _check(self, X: Any, learnt: int) -> None:
-        """Refuse what the inner learner would refuse, whatever the rows before it in the block make of a row."""
+        """Raise the errors of the inner learner before any row of the block is learnt."""
         self.translator_.check(X)
-        if self.learner_._refuses:  # who refuses nothing need not see the rows twice
+        if self.learner_._refuses:  # a learner without checks needs no second encoding
             for part in self._parts(len(X)):
                 self.learner_._check(self.translator_.extreme(X[part], self._largest), learnt)
 
@@ -199,13 +199,13 @@ class Encoded(TabularLearner, Wrapper):
         return np.vstack(P)
 
     def _parts(self, n: int) -> list[slice]:
-        """Of n rows, those that are encoded at once: an encoding takes several times as much memory as the table."""
+        """Yield parts of n rows that are encoded at once: an encoding is several times as large as the table."""
         size = rows_at_once(self.translator_.width)
         return [slice(i, min(i + size, n)) for i in range(0, n, size)] or [slice(0, 0)]
 
     @property
     def owners(self) -> list[str]:
-        """The table's column that each dense column comes from; "" of what comes from all."""
+        """The table's column of each dense column; "" for columns made from all."""
         return self.translator_.owners
 
     @property
@@ -228,7 +228,7 @@ class Encoded(TabularLearner, Wrapper):
 
 
 def _rows(X: Any) -> Any:
-    """Rows for a translator; a matrix as numbers that are called by their places."""
+    """Return rows for a translator. Columns of a matrix are named by their positions."""
     if isinstance(X, (Batch, SparseRows)):
         return X
     names = [str(j) for j in range(X.shape[1])]

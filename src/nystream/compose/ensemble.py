@@ -1,4 +1,4 @@
-"""What learners made of several regression learners, side by side on one stream, have in common."""
+"""The base class of learners that combine several regression learners."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from nystream.runtime.types import Array
 __all__ = ["Ensemble", "check_learners"]
 
 BLOCK = 256
-"""Rows that the learners get at a time: their predictions, and kernel values that they share, are held meanwhile."""
+"""Rows that the learners process at a time. Their predictions and shared kernel values are in memory meanwhile."""
 
 
 class Ensemble(LabelBound, Learner):
-    """Clones of the patterns `learners`, fed the same rows by a `Panel`; labels within [-bound, bound].
+    """An ensemble of clones of `learners` on the same rows, for labels within [-bound, bound].
 
-    Subclasses have the parameters `learners`, `bound` and `threads`, call `_begin` in `_start`, and combine (n, K, N)
-    predictions of the N learners in `_mixed`, by the weights that they tell in `shares`; `_compiled` is the same for
-    one row of compiled learners.
+    Subclasses have the parameters `learners`, `bound` and `threads` and call `_begin` in `_start`. `_mixed` combines
+    the predictions (n, K, N) of the N learners with the weights `shares`. `_compiled` does it for one row of compiled
+    learners.
     """
 
     learners: Sequence[Learner]
@@ -35,11 +35,11 @@ class Ensemble(LabelBound, Learner):
     _bound_name = "bound"
     experts_: list[Learner]
     _panel: Panel
-    _row: RowPanel | None = None  # one row through all learners and `_mixed`, compiled, where that can be
+    _row: RowPanel | None = None  # compiled code for one row through all learners and `_mixed`, if possible
 
     @property
     def experts(self) -> list[Learner]:
-        """The learners as trained so far, in the order of `learners`; empty before the first example."""
+        """The trained learners in the order of `learners`; empty before the first row."""
         return self.experts_ if self.d_ else []
 
     def _begin(self, d: int, outputs: int) -> None:
@@ -69,21 +69,21 @@ class Ensemble(LabelBound, Learner):
         return min((room for room in rooms if room is not None), default=None)
 
     def shares(self) -> Array:
-        """What the next prediction gives to the learners, summing to 1: (N,), or (N, K) for K > 1 outputs."""
+        """Return the weights of the learners in the next prediction: (N,), or (N, K) for K > 1 outputs."""
         raise NotImplementedError
 
     def weights(self) -> dict[str, float]:
-        """What the next prediction gives to the learners, by number and kind; over several outputs the mean."""
+        """Return the weights of the learners by number and kind, averaged over outputs."""
         shares = self.shares().reshape(len(self.learners), -1).mean(axis=1).tolist()
         names = [f"{i} {learner._kind}" for i, learner in enumerate(self.learners, 1)]
         return dict(zip(names, shares, strict=True))
 
     def _mixed(self, Q: Array, Y: Array | None = None) -> Array:
-        """Predictions (n, K) from those of the learners (n, K, N); with labels Y (n, K) of these rows, learn."""
+        """Return predictions (n, K) from those of the learners (n, K, N). Learn if labels Y (n, K) are given."""
         raise NotImplementedError
 
     def _compiled(self, learners: list[Any], groups: list[list[int]], told: list[Any]) -> RowPanel:
-        """One row through these learners, see `RowPanel`, and `_mixed` with its label."""
+        """Return compiled code for one row through these learners (`RowPanel`) and `_mixed`."""
         raise NotImplementedError
 
     def _predict(self, X: Array) -> Array:
@@ -110,14 +110,14 @@ class Ensemble(LabelBound, Learner):
 
     def _step_one(self, x: Any, y: Any) -> float | None:
         row = self._row or self._bound()
-        p = None if row is None else row.one_row(x, y, self._limit)  # up to there, nothing to warn of
+        p = None if row is None else row.one_row(x, y, self._limit)  # no warning up to this row
         if p is None:
             self._row = None  # learners may have been given new arrays
             p = super()._step_one(x, y)
         return p
 
     def _bound(self) -> RowPanel | None:
-        """The learners as they are now, compiled; None where one of them needs Python."""
+        """Return the present learners in compiled form, or None if one of them needs Python."""
         parts = self._panel.compiled()
         self._row = None if parts is None else self._compiled(*parts)
         return self._row
@@ -142,7 +142,7 @@ class Ensemble(LabelBound, Learner):
                 )
 
     def _widen(self, d: int) -> None:
-        experts = copy.deepcopy(self.experts_)  # one that refuses must leave all as they are
+        experts = copy.deepcopy(self.experts_)  # an error of one learner must not change the others
         for expert in experts:
             expert.widen(d)
         self._hold(experts)
@@ -157,7 +157,7 @@ class Ensemble(LabelBound, Learner):
 
     @property
     def size(self) -> int:
-        """Stored points or features, of all learners together."""
+        """Number of stored points or features of all learners."""
         return sum(expert.size for expert in self.experts)
 
     @property
@@ -167,7 +167,7 @@ class Ensemble(LabelBound, Learner):
 
 
 def check_learners(learners: Sequence[Learner], purpose: str) -> None:
-    """Refuse anything but a list of regression learners."""
+    """Raise an error unless this is a list of regression learners."""
     if not isinstance(learners, (list, tuple)) or not learners:
         raise ValueError(f"learners must be a list of at least one learner, got {learners!r}")
     for i, learner in enumerate(learners):

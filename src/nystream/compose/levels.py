@@ -1,6 +1,6 @@
-"""Rules that choose the miscoverage level of the next prediction interval, so that the right share of labels is missed.
+"""Rules that adapt the miscoverage level of prediction intervals to the observed misses.
 
-A rule meets the labels through their ranks alone. With n past scores, of which r are smaller than the new one, the rank
+A rule uses only the ranks of the labels. With n past scores, of which r are smaller than the new one, the rank
 of the new score is b = 1 - r/(n + 1). The interval of level a misses the label exactly if a >= b: level 0 or less is
 the whole line, level 1 or more is empty. A rule has a level for every target, (K,).
 """
@@ -65,8 +65,8 @@ class ManySteps(Params):
         eta^2 = 3 (log(2 K horizon) + 1) / (horizon miss^2 (1 - miss)^2)               K = 8 rules
 
     In every stretch of about `horizon` rounds the pinball loss is nearly that of the rule with the best step for this
-    stretch. In the long run a guard holds the share of misses within `bound`: where misses are ahead of miss n by more
-    than 10 + 3 sqrt(miss (1 - miss) n), the next interval is the whole line; where they are behind by as much, it is
+    stretch. In the long run a guard holds the share of misses within `bound`: if misses exceed miss n by more
+    than 10 + 3 sqrt(miss (1 - miss) n), the next interval is the whole line; if they fall short by as much, it is
     empty.
 
     Deviations from the paper: it draws one of the levels or takes their mean, of which this is the second. The guard,
@@ -83,14 +83,14 @@ class ManySteps(Params):
     excess_: Array
     """(K,) misses minus miss n."""
     levels_: Array
-    """(8, K) of the rules."""
+    """(8, K) levels of the rules."""
     weights_: Array
     """(8, K), columns sum to 1."""
 
     STEPS = 0.001 * 2.0 ** np.arange(8)
-    """Those of the paper."""
+    """The steps of the paper."""
     SLACK, DEVIATIONS = 10.0, 3.0
-    """Of the guard: misses of independent ranks deviate by sqrt(miss (1 - miss) n), and should not call it."""
+    """Thresholds of the guard. Independent ranks deviate by sqrt(miss (1 - miss) n) and should not trigger it."""
 
     def __init__(self, miss: float, horizon: int) -> None:
         self.miss = positive("miss", miss, below=1.0)

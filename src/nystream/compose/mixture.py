@@ -1,4 +1,4 @@
-"""Mixture: many regression learners as one that follows the best of them even when the best changes."""
+"""Mixture: a combination of regression learners that follows changes of the best learner."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Mixture(Ensemble):
         p = sum_i v_i q_i        u_i = v_i exp(-eta (q_i - y)^2) / sum_j v_j exp(-eta (q_j - y)^2)
         v_i = (1 - share) u_i + share / N
 
-    No weight falls below share / N, so a learner that has been bad comes back within about ln(N / share) / eta of loss,
-    where `Aggregate` would need as much loss as it had been behind.
+    No weight falls below share / N, so a learner that was bad recovers within a loss of about ln(N / share) / eta.
+    In `Aggregate` it would need to make up its whole deficit.
 
     Guarantee for labels in [-B, B] and eta <= 1 / (8 B^2), where the squared loss is exp-concave: against any sequence
     of learners with k changes over T rounds, the loss is larger by at most
@@ -37,16 +37,16 @@ class Mixture(Ensemble):
     Parameters
     ----------
     learners : list of Learner
-        The patterns, all of regression; they are cloned, never trained themselves.
+        The patterns, all of regression. They are cloned and never trained themselves.
     bound : float
-        B, a bound on |y|. A label beyond it is learnt all the same, but voids the guarantee (a warning says so once).
+        B, a bound on |y|. A label beyond it is learnt, but it voids the guarantee, with one warning.
     share : float, default 0.001
-        What is shared out evenly after every round, 0 < share < 1: about one change in 1 / share rounds is expected.
+        Share of weight that is spread evenly after every round, 0 < share < 1; about one change in 1 / share rounds.
     eta : float or None
         Learning rate; None: 1 / (8 B^2), the largest with the guarantee.
     threads : int, optional
         Learners that `run` lets learn at the same time; None: NYSTREAM_THREADS, or all cores of the process (1 in a
-        worker of joblib, Spark or pytest-xdist). It changes no bit.
+        worker of joblib, Spark or pytest-xdist). It does not change the results.
 
     References
     ----------
@@ -93,12 +93,12 @@ class Mixture(Ensemble):
         return v[0].copy() if len(v) == 1 else v.T.copy()
 
     def losses(self) -> Array:
-        """Squared losses of the learners so far: (N,), or (N, K) for K > 1 outputs."""
+        """Return the cumulative squared losses of the learners: (N,), or (N, K) for K > 1 outputs."""
         L = self.losses_ if self.d_ else np.zeros((1, len(self.learners)))
         return L[0].copy() if len(L) == 1 else L.T.copy()
 
     def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
-        """What the loss cannot exceed that of the best sequence of learners with this many changes by, per output.
+        """Return a bound, per output, on the loss minus that of the best sequence of learners with this many changes.
 
         Infinite with an eta above 1 / (8 B^2), and once a label was beyond `bound`. norm2 makes no difference.
         """

@@ -23,7 +23,7 @@ WIDTH = 0.3
 
 
 def default_novelty(d: int) -> Learner:
-    """The learner behind `learner=None`, for rows of d columns: SILK on running-standardised inputs.
+    """Return the default learner for rows of d columns: SILK on running-standardised inputs.
 
     Gaussian(0.3 sqrt(d)), C = 0.05, tau = 0.001, 200 stored points: O(200 d) per row.
     """
@@ -32,7 +32,7 @@ def default_novelty(d: int) -> Learner:
 
 
 def checked_novelty(learner: Any) -> Learner:
-    """The learner itself, or a refusal: it must learn without labels."""
+    """Return the learner, or raise an error if it needs labels."""
     if not isinstance(learner, Learner):
         raise TypeError(f"learner must be a nystream learner or None, got {learner!r}")
     if learner.labels != "none":
@@ -41,12 +41,12 @@ def checked_novelty(learner: Any) -> Learner:
 
 
 def adapts(learner: Learner) -> bool:
-    """Whether the learner finds its own margin, which a share nu of the rows violates."""
+    """Return whether the learner adapts its margin, which a share nu of the rows violates."""
     return learner.level is not None
 
 
 def margin(learner: Learner) -> float:
-    """The score that known inputs should reach: what the learner has adapted it to, or the rho of its loss."""
+    """Return the score that known inputs should reach: the adapted margin, or the rho of the loss."""
     if learner.level is not None:
         return learner.level
     loss = learner.objective
@@ -54,7 +54,7 @@ def margin(learner: Learner) -> float:
 
 
 class RecentQuantile:
-    """The number that a share of the last `size` numbers are below, as `numpy.quantile` has it.
+    """A running quantile of the last `size` numbers, defined as in `numpy.quantile`.
 
     O(log size) comparisons and one move of at most `size` numbers for each new one.
 
@@ -83,11 +83,11 @@ class RecentQuantile:
 
     @property
     def numbers(self) -> list[float]:
-        """The last numbers, in their order: `passed` on a fresh quantile makes it this one."""
+        """The last numbers in order; `passed` on a new quantile with them gives this one."""
         return list(self._order)
 
     def passed(self, numbers: Iterable[float]) -> Array:
-        """Take numbers in, in order; the quantile that stood before each."""
+        """Add numbers in order. Return the quantile before each."""
         before = []
         for number in numbers:
             before.append(self.value)

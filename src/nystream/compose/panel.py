@@ -1,4 +1,4 @@
-"""Learners side by side on one stream: equal kernels and equal feature maps are evaluated once for all of them."""
+"""Several learners on one stream that share evaluations of equal kernels and equal feature maps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
 from nystream.learners.families.feature import FeatureLearner
 from nystream.runtime.params import Params
-from nystream.runtime.threads import WORTH_A_THREAD, side_by_side
+from nystream.runtime.threads import WORTH_A_THREAD, run_parallel
 from nystream.runtime.types import Array
 from nystream.solvers.ogd import OGD
 
@@ -27,18 +27,17 @@ __all__ = ["Panel"]
 _Part = TypeVar("_Part", bound=Params)
 
 LEAST = 8
-"""Rows from which remembering kernel values pays for comparing the points."""
+"""Fewest rows for which shared kernel values save time."""
 
 
 class Panel:
-    """Started learners with as many outputs each, fed the same rows; each stays a complete learner of its own.
+    """A panel of started learners with equal numbers of outputs on the same rows. Each stays a complete learner.
 
-    What is shared is evaluation, not state. Feature learners whose maps are equal now (parameters and whatever was
-    drawn or fitted) stay equal, since maps see inputs only; one of them transforms a block, and all solvers learn
-    from it. Kernels that several other learners have are evaluated once on a block: they are replaced by one that
-    remembers its values, in the learners themselves while they learn, in shallow copies of them where they are only
-    asked, so that several threads may ask at once. Values are held until the block's end: blocks should be short.
-    Learners, and solvers that share a map, learn a block side by side in threads.
+    Evaluations are shared, not state. Feature learners with equal maps (parameters and state) stay equal, since maps
+    see inputs only. One of them transforms a block, and all solvers learn from it. A kernel of several other learners
+    is evaluated once on a block: it is replaced by one that caches its values, in the learners while they learn, and in
+    shallow copies for predictions, so that several threads may predict at once. Values are cached until the end of the
+    block, so blocks should be short. Learners, and solvers that share a map, learn a block in parallel threads.
     """
 
     def __init__(self, learners: Sequence[Learner]) -> None:
@@ -48,7 +47,7 @@ class Panel:
         self._common = _common([learners[i] for i in self._alone])
 
     def predict(self, X: Array, ahead: int | None = 1) -> Array:
-        """(n, K, N) predictions of N learners. Changes nothing, in any thread. `ahead` as in `Learner.predict`."""
+        """Return predictions (n, K, N) of N learners without any change. `ahead` as in `Learner.predict`."""
         Q = np.empty((len(X), self.learners[0].outputs_, len(self.learners)))
         memories = self._memories(X)
         for group in self._groups:
@@ -61,11 +60,11 @@ class Panel:
             members = self._members(group)
             Z = members[0].features_.transform(X)
             for i, member in zip(group, members, strict=True):
-                Q[:, :, i] = member.solver_.predict(Z)
+                Q[:, :, i] = member.predict_features(X, Z)
         return Q
 
     def run(self, X: Array, Y: Array, threads: int | None = None) -> Array:
-        """(n, K, N) predictions of n rounds, each made before its label was read; the same bits with any `threads`."""
+        """Do n rounds and return predictions (n, K, N); the same bits with any `threads`."""
         Q = np.empty((*Y.shape, len(self.learners)))
 
         def alone(i: int) -> None:
@@ -85,11 +84,11 @@ class Panel:
                     continue
                 Z = members[0].features_.transform(X)
                 jobs += [partial(shared, i, learner, Z) for i, learner in zip(group, members, strict=True)]
-            side_by_side(jobs, threads if len(X) >= WORTH_A_THREAD else 1)
+            run_parallel(jobs, threads if len(X) >= WORTH_A_THREAD else 1)
         return Q
 
     def step(self, x: Array, y: Array) -> Array:
-        """(1, K, N) predictions for one row."""
+        """Do one round and return predictions (1, K, N)."""
         Q = np.empty((1, len(y), len(self.learners)))
         label = float(y[0]) if len(y) == 1 else y
         for group in self._groups:
@@ -106,7 +105,7 @@ class Panel:
         return Q
 
     def compiled(self) -> tuple[list[Any], list[list[int]], list[Any]] | None:
-        """What `RowPanel` takes, if maps and rounds of all learners are compiled: a row goes through all at once."""
+        """Return the arguments of `RowPanel` if maps and rounds of all learners are compiled, else None."""
         told: list[Any] = []
         for learner in self.learners:
             plain = isinstance(learner, FeatureLearner) and type(learner)._step_one is FeatureLearner._step_one
@@ -123,26 +122,26 @@ class Panel:
         return [learner for learner in (self.learners[i] for i in group) if isinstance(learner, FeatureLearner)]
 
     def _memories(self, X: Array) -> list[_Remembered]:
-        """For each kernel that several learners have, one that remembers its values on the rows of X."""
+        """Return, for each kernel of several learners, one that caches its values on the rows of X."""
         return [_Remembered(kernel, X) for kernel in self._common] if len(X) >= LEAST else []
 
     @contextmanager
     def _remembering(self, X: Array) -> Iterator[None]:
-        """While it lasts, kernels that several learners have are evaluated once on the rows of X."""
+        """Evaluate kernels of several learners once on the rows of X, inside this context."""
         memories = self._memories(X)
         alone = [self.learners[i] for i in self._alone] if memories else []
         _exchange(alone, lambda kernel: _remembered(kernel, memories))
         try:
             yield
-        finally:  # looks for the wrappers anew: a learner may have handed one on to a part that it made meanwhile
+        finally:  # searches again: a learner may have passed a wrapper to a new part
             _exchange(alone, lambda kernel: next((m.kernel for m in memories if m is kernel), kernel))
 
 
 class _Remembered(Kernel):
-    """A kernel that keeps its values between rows of one block, which nobody changes meanwhile, and other points.
+    """A kernel that caches its values between the rows of one block and other points.
 
-    Several threads may ask: who asks for what another is computing waits for it. Whoever copies it gets the kernel
-    itself.
+    It is safe for several threads: a thread waits for values that another one computes. A copy of it is the plain
+    kernel.
     """
 
     def __init__(self, kernel: Kernel, block: Array) -> None:
@@ -196,7 +195,7 @@ class _Remembered(Kernel):
 
 
 class _Values:
-    """A kernel's values between rows of the block and these points, computed by whoever asks first."""
+    """Kernel values between the rows of the block and these points, computed at the first use."""
 
     def __init__(self, rows: tuple[int, ...], points: Array) -> None:
         self.rows, self.points = rows, points
@@ -211,7 +210,7 @@ class _Values:
 
 
 def _groups(learners: Sequence[Learner]) -> list[list[int]]:
-    """Positions of learners that are nothing but a map and a solver, with equal maps; all others alone."""
+    """Group the positions of plain feature learners with equal maps; all others are alone."""
     groups: dict[Any, list[int]] = {}
     for i, learner in enumerate(learners):
         key: Any = i
@@ -223,7 +222,7 @@ def _groups(learners: Sequence[Learner]) -> list[list[int]]:
 
 
 def _fingerprint(part: Params, otherwise: int) -> bytes | int:
-    """Parameters and state of a part; a part that cannot be written down is like no other."""
+    """Return parameters and state of a part for comparison; a part that cannot be saved equals no other."""
     try:
         return persist.to_bytes(part)
     except ValueError:
@@ -231,7 +230,7 @@ def _fingerprint(part: Params, otherwise: int) -> bytes | int:
 
 
 def _common(learners: Sequence[Learner]) -> list[Kernel]:
-    """Kernels that at least two of the learners have, compared by value (a kernel need not be hashable)."""
+    """Return kernels of at least two learners, compared by value (kernels may not be hashable)."""
     common: list[Kernel] = []
     held = [list(_kernels(learner)) for learner in learners]
     for i, own in enumerate(held):
@@ -242,7 +241,7 @@ def _common(learners: Sequence[Learner]) -> list[Kernel]:
 
 
 def _kernels(part: Params) -> Iterator[Kernel]:
-    """Every kernel that a learner or one of its parts holds."""
+    """Return all kernels of a learner and its parts."""
     for value in part.__dict__.values():
         for item in value if isinstance(value, (list, tuple)) else (value,):
             if isinstance(item, Kernel):
@@ -268,7 +267,7 @@ def _remembered(kernel: Kernel, memories: list[_Remembered]) -> Kernel:
 
 
 def _with_memories(part: _Part, memories: list[_Remembered]) -> _Part:
-    """A copy that shares everything with the part but the kernels: those remember, also in parts of parts."""
+    """Return a shallow copy of the part in which kernels cache their values, also in nested parts."""
     twin = object.__new__(type(part))
     for name, value in part.__dict__.items():
         twin.__dict__[name] = _replaced(value, memories)

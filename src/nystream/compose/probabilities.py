@@ -1,4 +1,4 @@
-"""Scores become probabilities: one map per kind of loss, each of which keeps the class of the largest score on top."""
+"""Maps from scores to probabilities for each kind of loss. The largest score keeps the largest probability."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ SMALLEST = 1e-3
 
 
 class Calibration(Params):
-    """Scores F (n, K) -> probabilities (n, K), rows summing to 1."""
+    """A map from scores F (n, K) to probabilities (n, K)."""
 
     learns: ClassVar[bool] = False
-    """Whether the map follows the stream; else `learn` does nothing and need not be called."""
+    """Whether the map learns from the stream; otherwise `learn` does nothing."""
 
     def __call__(self, F: Array) -> Array:
         raise NotImplementedError
 
     def learn(self, f: Array, label: int, weight: float = 1.0) -> None:
-        """One round: scores f (K,) that were made before the class number `label` was read. None if the weight is 0."""
+        """Learn one round with scores f (K,) and class number `label`."""
 
 
 class Brier(Calibration):
-    """For least squares on codes -1/+1: the distribution nearest to (f + 1)/2, drawn a little towards the uniform one.
+    """For least squares on codes -1/+1: the projection of (f + 1)/2, mixed with the uniform distribution.
 
     f estimates 2 P(class | x) - 1, so (f + 1)/2 estimates P. Its Euclidean projection on the probability simplex,
     p_k = max((f_k + 1)/2 - tau, 0), is at least as near to the truth, whatever that is, and keeps the largest score
@@ -108,7 +108,7 @@ class Temperature(Softmax):
         self.t_ += 1
         f = f - f.mean()
         down = float(_softmax(self.a_ * f[None])[0] @ f - f[label])  # derivative of -log p_y in A
-        # the divisor knows f only, not y: the steps stay right on average where the odds are
+        # the divisor depends on f only, so the steps stay unbiased
         self.a_ = max(self.a_ - _rate(self.t_, weight) * down / (1 + float(f @ f)), SMALLEST)
 
 
@@ -119,4 +119,4 @@ def _softmax(F: Array) -> Array:
 
 
 def _rate(t: int, weight: float) -> float:
-    return min(RATE / math.sqrt(t) * weight, RATE)  # a heavy row must not throw the map away
+    return min(RATE / math.sqrt(t) * weight, RATE)  # one heavy row must not dominate the map

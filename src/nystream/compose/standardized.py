@@ -1,4 +1,4 @@
-"""Any learner on running-standardised inputs."""
+"""A wrapper that standardises inputs with running statistics."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ["Standardized"]
 
 
 class Standardized(Wrapper):
-    """Gives a learner inputs minus their running mean, over their running standard deviation.
+    """A wrapper that gives a learner inputs minus their running mean, over their running deviation.
 
-    Row t is scaled by the statistics of rows 1..t (x_t is known before y_t), and keeps that scaling in what the inner
-    learner stores of it. The first rows are therefore scaled roughly: give a stream that has been standardised, or
-    fixed units, where the first hundred rows matter. What the inner learner can do this one can, on rows scaled as if
-    they came next; but not `merge` and `unlearn`, which would not be exact.
+    Row t is scaled by the statistics of rows 1..t (x_t is known before y_t), and points that the inner
+    learner stores keep that scaling. The first rows are therefore scaled roughly; if the first hundred rows matter, use
+    a standardised stream or fixed units. Abilities are those of the inner learner, on rows scaled as the next row,
+    except `merge` and `unlearn`, which would not be exact.
 
     Parameters
     ----------
     learner : Learner
-        The pattern; it is cloned, never trained itself.
+        The pattern. It is cloned and never trained itself.
 
     Examples
     --------
@@ -44,11 +44,11 @@ class Standardized(Wrapper):
 
     def why_not(self, ability: str) -> str | None:
         if ability in ("merge", "unlearn") and self.learner.can(ability):
-            return "every row was scaled by those before it, which other rows, or fewer, would have scaled otherwise"
+            return "the scaling of a row depends on the rows before it"
         return super().why_not(ability)
 
     def prepare(self, X: Any, weights: Any = None) -> None:
-        """Nothing: rows are scaled when they come, so the inner learner sees other ones."""
+        """Do nothing, because the inner learner gets scaled rows."""
 
     def _inward(self, X: Array) -> Array:
         self.scale_.check(X)
@@ -71,7 +71,7 @@ class Standardized(Wrapper):
         mark = self.scale_.mark()
         try:
             return self.learner_.run_clean(self.scale_(X), Y, weights)
-        except BaseException:  # rows that were not learnt do not count
+        except BaseException:  # rows of weight 0 do not count
             self.scale_.rewind(mark)
             raise
 

@@ -1,4 +1,4 @@
-"""Any learner of numbers on running-standardised targets."""
+"""A wrapper that standardises targets with running statistics."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from nystream.runtime.types import Array
 __all__ = ["StandardizedTarget"]
 
 LARGEST = 1e150
-"""Targets beyond this count as this: their squares would not be finite."""
+"""Targets are clipped to this, so that their squares are finite."""
 
 
 class StandardizedTarget(Wrapper):
-    """Gives a learner targets minus their running mean, over their running deviation; predictions are turned back.
+    """A wrapper that gives a learner standardised targets and scales its predictions back.
 
-    For learners whose steps and bounds are made for targets of unit scale: gradient steps, Newton steps with a clip,
+    For learners whose steps and bounds assume targets of unit scale: gradient steps, Newton steps with a clip,
     experts with a bound. Row t is predicted with the mean and the deviation of rows 1..t-1, and learnt with those of
-    rows 1..t; what the inner learner stores keeps the scaling it came with. A row of weight w counts w times.
+    rows 1..t; stored points keep their scaling. A row of weight w counts w times.
 
     Parameters
     ----------
     learner : Learner
         The pattern, of real targets; it is cloned, never trained itself.
     bound : float, optional
-        Standardised targets beyond this are learnt as this: that of a learner that has one, such as its clip.
+        Standardised targets are clipped to this, e.g. the clip of the learner.
 
     Examples
     --------
@@ -50,15 +50,15 @@ class StandardizedTarget(Wrapper):
 
     def __init__(self, learner: Learner, bound: float | None = None) -> None:
         if learner.labels != "real":
-            raise ValueError(f"{learner!r} learns no numbers; only those have a scale")
+            raise ValueError(f"{learner!r} does not learn numbers; only numbers have a scale")
         self.learner = learner
         self.bound = None if bound is None else positive("bound", bound)
 
     def why_not(self, ability: str) -> str | None:
         if ability in ("merge", "unlearn", "add_outputs") and self.learner.can(ability):
-            return "every target was scaled by those before it, which other rows would have scaled otherwise"
+            return "the scaling of a target depends on the rows before it"
         if ability in ("regret", "regret_bound") and self.learner.can(ability):
-            return "targets were scaled as the stream went on, so that losses are not in one unit"
+            return "targets are scaled by running statistics, so losses have no common unit"
         return super().why_not(ability)
 
     def std(self, X: Any) -> Array:
@@ -74,7 +74,7 @@ class StandardizedTarget(Wrapper):
 
     @property
     def _moments(self) -> tuple[Array, Array]:
-        """Mean and deviation (K,) of the targets so far."""
+        """Return mean and deviation (K,) of the targets so far."""
         mean = self.first_ + self.total_ / np.maximum(self.count_, 1e-300)
         return np.where(self.count_ > 0, mean, 0.0), _deviation(self.spread_, self.count_)
 
@@ -93,14 +93,14 @@ class StandardizedTarget(Wrapper):
         self.first_, self.count_, self.total_, self.spread_ = (np.zeros(outputs) for _ in range(4))
 
     def _grow(self, outputs: int) -> None:
-        raise TypeError("standardised targets are numbers, of which there are as many as in the first row")
+        raise TypeError("the number of targets cannot change")
 
     def _run(self, X: Array, Y: Array, weights: Array | None) -> Array:
         before = self.first_, self.count_, self.total_, self.spread_
         Z, mean, deviation = self._scaled(np.clip(Y, -LARGEST, LARGEST), weights)
         try:
             return mean + deviation * self.learner_.run_clean(X, Z, weights)
-        except BaseException:  # rows that were not learnt do not count
+        except BaseException:  # rows of weight 0 do not count
             self.first_, self.count_, self.total_, self.spread_ = before
             raise
 
@@ -108,7 +108,7 @@ class StandardizedTarget(Wrapper):
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
 
     def _scaled(self, Y: Array, weights: Array | None) -> tuple[Array, Array, Array]:
-        """Targets scaled by the rows up to each, and mean and deviation before each (n, K); the rows are counted."""
+        """Count rows. Return targets scaled by the rows up to each, and mean and deviation (n, K) before each."""
         w = np.ones((len(Y), 1)) if weights is None else weights[:, None]
         if not self.count_.any():
             self.first_ = Y[0].copy()
@@ -132,6 +132,6 @@ def _deviation(spread: Array, count: Array) -> Array:
 
 
 def _running(start: Array, increments: Array) -> Array:
-    """(n + 1, K): the start, then the sums after each row, added one after the other."""
+    """Return (n + 1, K) running sums: the start, then the sum after each row."""
     sums: Array = np.add.accumulate(np.vstack([start, increments]), axis=0)
     return sums

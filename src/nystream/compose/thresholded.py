@@ -1,4 +1,4 @@
-"""Any learner of two classes with a decision threshold: chosen by recent predictions, or by the costs of mistakes."""
+"""A wrapper with a decision threshold for two classes, from recent predictions or from costs of mistakes."""
 
 from __future__ import annotations
 
@@ -21,54 +21,53 @@ from nystream.learners.base import Learner
 from nystream.losses import Loss
 from nystream.runtime.params import at_least, one_of
 from nystream.runtime.params import positive as above_zero
-from nystream.runtime.threads import checked_threads, side_by_side, threads
+from nystream.runtime.threads import checked_threads, run_parallel, threads
 from nystream.runtime.types import Array, LabelKind
 
 __all__ = ["Thresholded", "best_threshold"]
 
 CRITERIA = ("accuracy", "balanced_accuracy", "f1", "precision", "recall")
 AIMED = ("precision", "recall")
-"""Criteria that are a demand, with a `target`; the other one of the two is then maximised."""
+"""Criteria with a `target`; the other one of the two is maximised."""
 RARE = "rare"
 CHOICES = 4
-"""Choices that are worth a thread."""
+"""Fewest choices for which another thread saves time."""
 TINY = 1e-300
-"""The smallest probability in log odds, so that they stay finite."""
+"""Smallest probability in log odds, which keeps them finite."""
 LOST = ("predict_interval", "predict_quantile")
 """Abilities of scores that log odds do not have."""
 
 
 class Thresholded(Wrapper):
-    """Decides between two classes by a threshold theta on the learner's score, not by its sign.
+    """A wrapper that decides between two classes by a threshold theta on the learner's score.
 
-    There are two ways to get theta:
+    There are two ways to choose theta:
 
     - `criterion`: theta maximises the criterion over the predictions of the last `window` rounds. Each of them was made
       before its label was read, so they are held-out rows. theta is chosen again after every `refresh` rounds, whatever
-      the blocks. Before that, and while only one label is among them, it stays as it is, at first 0. Every cut between
+      the blocks. Before that, and while there is only one label, it does not change; it starts as 0. Every cut between
       two scores is compared. Of equally good cuts the one nearest to 0 is taken, and 0 itself unless the best cut is
       better by more than chance explains (`caution`): with few rows of a rare label the best cut is often worse on the
       rows to come. `tune` chooses theta by other held-out rows; with window = 0 nothing else does.
       O(window log window) time for each refresh, 3 window numbers of memory.
     - `costs`: theta follows from the learner's probabilities. The class with the lower expected cost is predicted:
-      the positive one where P(positive) fn > P(negative) fp. Nothing is chosen from the stream.
+      the positive one where P(positive) fn > P(negative) fp. It does not depend on past labels.
 
-    The learner itself is not touched: its regret, deviations and probabilities are those of the learner alone.
+    Regret, deviations and probabilities are those of the learner alone.
 
     A learner of -1/+1 labels or of one real target keeps its labels: predictions are f(x) - theta; 0 decides for +1.
-    `Classifier` and the facades take it like any learner of two classes; their probabilities are 1/2 at the threshold.
+    `Classifier` and the facades accept it as a learner of two classes; their probabilities are 1/2 at the threshold.
 
     A learner of classes with probabilities (`Auto`, `Classifier`, a softmax loss) learns classes 0 and 1, also where
     the second one appears late. theta then is in log odds, log P(1) - log P(0). Predictions are (n, 2) scores whose
-    largest one decides; `probabilities` stay those of the learner. A third class is refused.
+    largest one decides; `probabilities` stay those of the learner. A third class is an error.
 
-    `merge` and `unlearn` are exact, and offered, with window = 0 or with costs: else the predictions of past rounds
-    have chosen theta.
+    `merge` and `unlearn` are exact and available with window = 0 or with costs. Otherwise theta depends on past rounds.
 
     Parameters
     ----------
     learner : Learner
-        The pattern; it is cloned, never trained itself.
+        The pattern. It is cloned and never trained itself.
     criterion : {"accuracy", "balanced_accuracy", "f1", "precision", "recall"}
         What theta maximises over the last rounds: the share of right answers; the mean of the
         shares within each label; 2 TP / (2 TP + FP + FN); "precision": the recall among cuts whose precision
@@ -77,7 +76,7 @@ class Thresholded(Wrapper):
     target : float, optional
         For "precision" and "recall", in (0, 1].
     window : int, default 5000
-        Rounds that choose; 0 leaves the choice to `tune`.
+        Number of recent rounds that choose theta; with 0 only `tune` chooses it.
     refresh : int, default 50
         Rounds between choices.
     positive : "rare", a label, or None
@@ -91,7 +90,7 @@ class Thresholded(Wrapper):
         The costs of mistakes, both above 0: {"fp": 1, "fn": 5} says that a positive row that is missed (false negative)
         costs five times as much as a false alarm (false positive). Needs a learner of classes with probabilities.
     threads : int, optional
-        Choices within one block that `run` makes at the same time, once the learner has given its scores; None:
+        Choices within one block that `run` makes at the same time; None:
         NYSTREAM_THREADS, or all cores of the process (1 in a worker of joblib, Spark or pytest-xdist). It changes no
         bit.
 
@@ -125,7 +124,7 @@ class Thresholded(Wrapper):
     """(window, 3): scores, labels and weights of the last rounds; round t is in row t mod window."""
     threshold_: float = 0.0
     second_: bool | None = None
-    """Whether the positive class is number 1; None while nobody has said or asked."""
+    """Whether the positive class is number 1; None if not known yet."""
 
     def __init__(
         self,
@@ -149,17 +148,17 @@ class Thresholded(Wrapper):
         _check_costs(costs, criterion)
         self.costs = costs
         self.threads = checked_threads(threads)
-        self._blank = learner.for_classes()  # answers before there was an example
+        self._blank = learner.for_classes()  # predictions before the first row
         self._of_classes = self._blank.labels == "class"
         if not self._of_classes:
             self._blank = learner
         self._check_learner()
         self.positive = positive
         self._check_positive()
-        self._rows: Any = None  # the rows that the learner starts with, while it starts
+        self._rows: Any = None  # the first rows, during the start
 
     def _check_learner(self) -> None:
-        """Refuse a learner that cannot decide between two classes, or has no probabilities where costs need them."""
+        """Raise an error for a learner without two classes, or without the probabilities that costs need."""
         learner = self._blank
         if not self._of_classes and learner.labels not in ("sign", "real"):
             raise ValueError(
@@ -173,8 +172,7 @@ class Thresholded(Wrapper):
             )
         if self._of_classes and not (learner.can("probabilities") and (learner.link or _calibration_in(learner))):
             raise ValueError(
-                f"learner={learner!r} has no probabilities that a threshold could be put on; use "
-                "Thresholded(Classifier(learner), ...)"
+                f"learner={learner!r} has no probabilities for a threshold; use Thresholded(Classifier(learner), ...)"
             )
         if self._of_classes and learner.classes not in (None, 2):
             raise ValueError(f"learner={learner!r} is for {learner.classes} classes; a threshold decides between two")
@@ -182,7 +180,7 @@ class Thresholded(Wrapper):
     def _check_positive(self) -> None:
         positive = self.positive
         if self.costs is not None and positive == RARE:
-            raise ValueError("costs are of a class that does not change with the stream: give positive=<the class>")
+            raise ValueError("costs need a fixed positive class: give positive=<the class>")
         if not self._of_classes and (isinstance(positive, bool) or positive not in (RARE, None, 1, -1)):
             raise ValueError(f"positive must be 'rare', 1 or -1, got {positive!r}")
         if self._of_classes and not (positive is None or isinstance(positive, (str, int, np.integer))):
@@ -202,7 +200,7 @@ class Thresholded(Wrapper):
 
     @property
     def objective(self) -> Loss | None:
-        return None  # f - theta minimises nothing, and is no log odds
+        return None  # f - theta has no objective and is not log odds
 
     @property
     def link(self) -> str | None:
@@ -223,25 +221,25 @@ class Thresholded(Wrapper):
         if ability == "add_outputs":
             return "a threshold decides between two labels"
         if ability in ("merge", "unlearn") and self._watched and self._blank.can(ability):
-            return "its threshold was chosen by the predictions of past rounds; window=0 leaves that to `tune`"
+            return "its threshold depends on the predictions of past rounds; with window=0 only `tune` sets it"
         if ability in LOST and self._of_classes:
             return "its predictions are log odds of two classes, less the threshold"
         return super().why_not(ability)
 
     @property
     def _watched(self) -> int:
-        """Rounds that choose the threshold."""
+        """Number of rounds that choose the threshold."""
         return self.window if self.costs is None else 0
 
     @property
     def threshold(self) -> float:
-        """theta as it is now; of a learner of classes in log odds of class 1."""
+        """The present theta; for a learner of classes in log odds of class 1."""
         return self.threshold_
 
     def tune(self, X: Any, Y: Any, weights: Any = None) -> float:
-        """Choose theta by rows that are not learnt from, and return it; the next refresh chooses again."""
+        """Choose theta by held-out rows and return it. The next refresh chooses again."""
         if self.costs is not None:
-            raise ValueError("with costs the threshold follows from the probabilities; there is nothing to tune")
+            raise ValueError("with costs the threshold follows from the probabilities and cannot be tuned")
         X = self._accepted(X)
         labels, counts = as_labels(Y, self.labels, len(X), self.classes)[:, 0], as_weights(weights, len(X))
         if self.d_:
@@ -252,7 +250,7 @@ class Thresholded(Wrapper):
 
     # -- classes -----------------------------------------------------------------------------------------------------
     def name_classes(self, names: Sequence[Any]) -> None:
-        """Say what the classes 0, 1 are called, as far as they have appeared: `positive` may be one of the names."""
+        """Set the names of the classes 0, 1 that have appeared; `positive` may be one of them."""
         positive = self.positive
         if not names or not self._of_classes or positive == RARE or (positive is None and self.costs is None):
             return
@@ -269,14 +267,14 @@ class Thresholded(Wrapper):
         self._decide(names[0] != wanted)
 
     def _decide(self, second: bool) -> None:
-        """The positive class is number 1 (or 0)."""
+        """Set whether the positive class is number 1 or 0."""
         self.second_ = second
         if self.costs is not None:
             theta = math.log(self.costs["fp"] / self.costs["fn"])
             self.threshold_ = theta if second else -theta
 
     def _check_named(self) -> None:
-        """Before the first round: know the positive class, where that does not depend on the stream."""
+        """Check, before the first round, a positive class that does not depend on the stream."""
         if self.second_ is not None or not self._of_classes or self.positive == RARE:
             return
         if self.positive is None:
@@ -292,11 +290,11 @@ class Thresholded(Wrapper):
 
     @property
     def _calibration(self) -> Calibration | None:
-        """The map from the scores of classes to probabilities, where the learner's `link` does not say it."""
+        """Return the map from class scores to probabilities, if the learner has no `link`."""
         return _calibration_in(self.learner_) if self._of_classes and self._blank.link is None else None
 
     def _score(self, P: Array, calibration: Calibration | None) -> Array:
-        """(n,) what theta is compared with: the learner's one score, or log odds of class 1."""
+        """Return the scores (n,) that theta is compared with: the learner's score, or log odds of class 1."""
         if not self._of_classes:
             return P[:, 0]
         if calibration is None:
@@ -305,11 +303,11 @@ class Thresholded(Wrapper):
         return Q[:, 1] - Q[:, 0]
 
     def _scores_of_run(self, P: Array, Y: Array, weights: Array | None, before: Calibration | None) -> Array:
-        """`_score` of every round, with the map to probabilities as it was before the round."""
+        """Return `_score` of every round, with the map to probabilities before the round."""
         if before is None or not before.learns:
             return self._score(P, before)
         scores = np.empty(len(P))
-        for i, label in enumerate(Y[:, 0].tolist()):  # the map learns here what it has learnt in the learner
+        for i, label in enumerate(Y[:, 0].tolist()):  # repeat the learning of the map in the learner
             scores[i] = self._score(P[i : i + 1], before)[0]
             before.learn(P[i], int(label), 1.0 if weights is None else float(weights[i]))
         return scores
@@ -318,7 +316,7 @@ class Thresholded(Wrapper):
         return 2 * labels - 1 if self._of_classes else labels
 
     def _answers(self, scores: Array) -> Array:
-        """Scores (n,), less theta, as predictions: (n, 1), or of classes (n, 2)."""
+        """Return scores (n,) minus theta as predictions (n, 1), or (n, 2) for classes."""
         return np.column_stack([-scores / 2, scores / 2]) if self._of_classes else scores[:, None]
 
     # -- rows that the learner takes ---------------------------------------------------------------------------------
@@ -410,13 +408,13 @@ class Thresholded(Wrapper):
         return self._answers(scores)
 
     def _choices(self, seen: Array, stops: Sequence[int]) -> list[float | None]:
-        """What is chosen after so many rows of the block: by its scores, so that no choice waits for another."""
+        """Return the choices of theta after these rows of the block, independently of each other."""
         if len(stops) < 2 * CHOICES:
             return self._choices_at(seen, stops) if stops else []
         count = min(len(stops) // CHOICES, self.threads or threads())
         bounds = [len(stops) * i // count for i in range(count + 1)]
         stretches = [stops[a:b] for a, b in pairwise(bounds)]
-        made = side_by_side([partial(self._choices_at, seen, stretch) for stretch in stretches], count)
+        made = run_parallel([partial(self._choices_at, seen, stretch) for stretch in stretches], count)
         return [theta for some in made for theta in some]
 
     def _choices_at(self, seen: Array, stops: Sequence[int]) -> list[float | None]:
@@ -428,7 +426,7 @@ class Thresholded(Wrapper):
         return made
 
     def _keep(self, ring: Array, seen: Array, row: int, stop: int) -> None:
-        """Rows row..stop-1 of the block enter the last `window` rounds."""
+        """Store rows row..stop-1 of the block in the window."""
         kept = np.arange(max(row, stop - self.window), stop)
         ring[(self.n_seen_ + kept) % self.window] = seen[kept]
 
@@ -437,7 +435,7 @@ class Thresholded(Wrapper):
             self.threshold_ = theta
 
     def _chosen(self, scores: Array, labels: Array, weights: Array) -> float | None:
-        """The best theta; None where these rows cannot choose."""
+        """Return the best theta, or None if these rows have only one label."""
         if not (np.isfinite(scores).all() and weights[labels > 0].any() and weights[labels < 0].any()):
             return None
         rare = 1 if weights[labels > 0].sum() <= weights[labels < 0].sum() else -1
@@ -464,7 +462,7 @@ def best_threshold(
     positive: int = 1,
     caution: float = 0.0,
 ) -> float:
-    """The theta for which "score >= theta" serves the criterion best over rows of both labels -1 and +1.
+    """Return the theta for which "score >= theta" maximises the criterion on rows with labels -1 and +1.
 
     All cuts between neighbouring scores are compared. Of equally good ones: for "precision" and "recall" the one best
     by that too; then the one nearest to 0; then the lowest. theta is 0 where 0 makes the same cut, else half way.
@@ -483,7 +481,7 @@ def best_threshold(
     value, second = _values(true, false, totals, criterion, 0.0 if target is None else target)
     thetas = _thetas(cuts)
     best = _first((-value, -second, np.abs(thetas), thetas))
-    now = int(np.searchsorted(cuts, 0.0))  # the cut that 0 makes
+    now = int(np.searchsorted(cuts, 0.0))  # the cut at 0
     if caution > 0 and criterion not in AIMED and best != now:
         squares = [_sums_from(place, len(cuts), weights**2 * kind) for kind in kinds]
         moved = [abs(part[best] - part[now]) for part in squares]
@@ -495,7 +493,7 @@ def best_threshold(
 
 
 def _distinct(scores: Array) -> tuple[Array, npt.NDArray[np.intp]]:
-    """The distinct scores in order, and where each score is among them."""
+    """Return the distinct scores in order, and the position of each score among them."""
     order = np.argsort(scores)
     ordered = scores[order]
     new = np.append(True, ordered[1:] != ordered[:-1])
@@ -505,7 +503,7 @@ def _distinct(scores: Array) -> tuple[Array, npt.NDArray[np.intp]]:
 
 
 def _first(keys: tuple[Array, ...]) -> int:
-    """The place of the smallest by the first key, of equals by the next, and so on."""
+    """Return the position of the lexicographically smallest keys."""
     places = np.flatnonzero(keys[0] == keys[0].min())
     for key in keys[1:]:
         places = places[key[places] == key[places].min()]
@@ -513,7 +511,7 @@ def _first(keys: tuple[Array, ...]) -> int:
 
 
 def _gains(true: float, false: float, totals: tuple[float, float], criterion: str) -> tuple[float, float]:
-    """What the criterion gains, to first order, when a row of weight 1, of either label, is said to be positive."""
+    """Return the first-order gains of the criterion if a row of weight 1 of either label is called positive."""
     if criterion == "accuracy":
         return 1.0, -1.0
     if criterion == "balanced_accuracy":
@@ -524,7 +522,7 @@ def _gains(true: float, false: float, totals: tuple[float, float], criterion: st
 
 
 def _sums_from(place: npt.NDArray[np.intp], count: int, weights: Array) -> Array:
-    """(count + 1,): the weight of the rows at places i, i + 1, ..., for i = 0..count."""
+    """Return (count + 1,) weights of the rows at positions i, i + 1, ..., for i = 0..count."""
     per_score = np.bincount(place, weights=weights, minlength=count)
     return np.append(np.cumsum(per_score[::-1])[::-1], 0.0)
 
@@ -532,7 +530,7 @@ def _sums_from(place: npt.NDArray[np.intp], count: int, weights: Array) -> Array
 def _values(
     true: Array, false: Array, totals: tuple[float, float], criterion: str, target: float
 ) -> tuple[Array, Array]:
-    """What every cut is worth, and what decides between equals; true and false are those it says are positive."""
+    """Return the value of every cut and the tie-breaker; true and false are the weights that it calls positive."""
     positive, negative = totals
     recall = true / positive
     flagged = true + false
@@ -550,7 +548,7 @@ def _values(
 
 
 def _thetas(cuts: Array) -> Array:
-    """A threshold for every cut: below all scores, between neighbours, above all. 0 where it makes that cut."""
+    """Return a threshold for every cut: below all scores, between neighbours, above all; 0 if it makes that cut."""
     low, high = np.append(-np.inf, cuts), np.append(cuts, np.inf)
     middle = low / 2 + high / 2
     middle[0], middle[-1] = cuts[0], np.nextafter(cuts[-1], np.inf)
@@ -580,7 +578,7 @@ def _check_costs(costs: Mapping[str, float] | None, criterion: str) -> None:
 
 
 def _calibration_in(learner: Learner) -> Calibration | None:
-    """The map from scores to probabilities of the `Classifier` in a learner, under wrappers of rows; else None."""
+    """Return the map from scores to probabilities of the `Classifier` inside a learner, or None."""
     while isinstance(learner, Wrapper) and not isinstance(learner, Classifier):
         learner = learner.learner_ if learner.d_ else learner.learner
     return learner._inner.calibration_ if isinstance(learner, Classifier) else None

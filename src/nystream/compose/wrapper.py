@@ -1,4 +1,4 @@
-"""What learners around one learner have in common: whatever the inner learner can do, they can."""
+"""The base class of wrappers of one learner. A wrapper has the abilities of its inner learner."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["Wrapper"]
 
 
 class Wrapper(Learner):
-    """One learner inside. Labels, settings and abilities are those of the inner learner.
+    """A wrapper of one learner, with the labels, settings and abilities of the inner learner.
 
     Subclasses have the parameter `learner`, the pattern, which is cloned at the start and never trained itself. They
-    map rows on the way in (`_inward`, pure, for questions; `_run` and `_step`, where learning moves the map) and
-    predictions on the way out (`_shown`). An ability that does not survive the mapping they refuse in `why_not`.
+    map rows on the way in (`_inward` for predictions; `_run` and `_step`, if learning changes the map) and predictions
+    on the way out (`_shown`). `why_not` excludes abilities that the mapping does not keep.
     """
 
     learner: Learner
     learner_: Learner
 
     def _inward(self, X: Array) -> Array:
-        """Rows as the inner learner is asked about them; called once there was an example."""
+        """Map rows for predictions of the inner learner, after the first round."""
         return X
 
     def _shown(self, P: Array) -> Array:
-        """Predictions, from those of the inner learner, of any shape."""
+        """Map predictions of the inner learner, of any shape."""
         return P
 
     # -- settings of the inner learner -------------------------------------------------------------------------------
@@ -88,12 +88,12 @@ class Wrapper(Learner):
     # -- abilities of the inner learner --------------------------------------------------------------------------------
     @property
     def _inner(self) -> Abilities:
-        """Who has the abilities."""
+        """The learner that has the abilities."""
         return self.learner_ if self.d_ else self.learner
 
     @classmethod
     def _declares(cls, ability: str) -> bool:
-        return False  # none of its own
+        return False  # no ability of its own
 
     def why_not(self, ability: str) -> str | None:
         return self._inner.why_not(ability)
@@ -103,7 +103,7 @@ class Wrapper(Learner):
         return f"{type(self).__name__}({self.learner._kind})"
 
     def _asked(self, ability: str, X: Any) -> Array:
-        """Rows that the inner learner is asked about, unless it has not the ability."""
+        """Return mapped rows, or raise an error if the inner learner lacks the ability."""
         self._require(ability)
         X = self._accepted(X)
         return self._inward(X) if self.d_ else X
@@ -160,7 +160,7 @@ class Wrapper(Learner):
         self._require("merge")
         if type(other) is not type(self) or self._own_params() != other._own_params():
             raise ValueError(f"merge needs two learners with equal parameters; got {self!r} and {other!r}")
-        self.learner.clone().merge(other.learner.clone())  # refuses different ones, whether they have learnt or not
+        self.learner.clone().merge(other.learner.clone())  # raises an error if they differ
         if not other.d_:
             return self
         if not self.d_:
@@ -173,7 +173,7 @@ class Wrapper(Learner):
     def unlearn(self, X: Any, Y: Any, weights: Any = None) -> Self:
         X = self._asked("unlearn", X)
         if not self.d_:
-            raise ValueError(f"this {self._kind} has seen no example yet")
+            raise ValueError(f"this {self._kind} has learnt no row yet")
         Y = as_labels(Y, self.labels, len(X), self.classes)
         w = as_weights(weights, len(X))
         self._inner.unlearn(X, Y, w)
@@ -183,7 +183,7 @@ class Wrapper(Learner):
     def add_outputs(self, combination: Array) -> None:
         self._require("add_outputs")
         if not self.d_:
-            raise ValueError(f"this {self._kind} has seen no example yet")
+            raise ValueError(f"this {self._kind} has learnt no row yet")
         self._inner.add_outputs(combination)
         self._gained(combination.shape[1])
 
@@ -208,12 +208,12 @@ class Wrapper(Learner):
         return self._inner.alarms(warnings=warnings)
 
     def _own_params(self) -> dict[str, Any]:
-        """What must agree in models that merge, beside the inner learners, which compare their own."""
+        """Return the parameters that must agree in models that merge, besides those of the inner learners."""
         own = self.get_params(deep=False).items()
         return {name: value for name, value in own if name not in ("learner", "threads")}
 
     def _merge_inner(self, other: Self) -> None:
-        """Merge with another model that has learnt something, as this one has."""
+        """Merge with another model, after both have learnt."""
         self.learner_.merge(other.learner_)
 
     # -- rounds --------------------------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ class Wrapper(Learner):
 
     @property
     def size(self) -> int:
-        """Stored points or features of the inner learner."""
+        """Number of stored points or features of the inner learner."""
         return self.learner_.size if self.d_ else 0
 
     @property

@@ -33,8 +33,8 @@ class Batch:
     Parameters
     ----------
     content : mapping of str to array
-        Numbers and booleans (nan or None is missing), str or None, datetime64 (NaT is missing). A column that is not
-        there is missing in every row.
+        Numbers and booleans (nan or None is missing), str or None, datetime64 (NaT is missing). A missing column
+        is missing in every row.
     kinds : mapping of str to str
         The kind of every column, of `BATCH_KINDS`; decides the order.
     n : int, optional
@@ -115,7 +115,7 @@ class Batch:
         return self.numbers.toarray() if isinstance(self.numbers, SparseRows) else np.asarray(self.numbers)
 
     def place(self, row: int) -> Place:
-        """Return where a row comes from, for messages."""
+        """Return the place of a row, for messages."""
         return Place(row) if self.places is None else self.places[row]
 
     def __len__(self) -> int:

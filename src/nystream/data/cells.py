@@ -1,4 +1,4 @@
-"""Text of cells as people write it: numbers, dates and times, and words for an absent value.
+"""Parse the text of cells: numbers, dates, times, and words for missing values.
 
 This is the only parser of cells: the readers of files, the inference of kinds and the conversion of columns call it.
 """
@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 MISSING = frozenset({"", "?", "-", "na", "n/a", "nan", "null", "none"})
-"""Texts that stand for an absent value, in lower case."""
+"""Texts for a missing value, in lower case."""
 MISFIT: Any = object()
-"""What a parser gives for a text that is not of its kind."""
+"""The result of a parser for a text that is not of its kind."""
 
 
 def is_missing(text: str) -> bool:
-    """Whether a text stands for an absent value."""
+    """Return whether a text stands for a missing value."""
     return text.strip().lower() in MISSING
 
 
@@ -61,35 +61,35 @@ _GROUPS = {
 _COMMA = re.compile(r"[+-]?(?:\d+,\d*|,\d+)(?:[eE][+-]?\d+)?")
 """A number with a decimal comma and no marks between thousands."""
 _ORDERS = {".": ("plain", ".", "comma", ","), ",": (",", "comma", "plain", "."), ";": ("plain", "comma", ",", ".")}
-"""Ways of reading a number, the first that fits is taken, by what is known of the decimal mark: "." and "," are seen
-in the column; ";" is a file with semicolons, where 1,042 has a decimal comma, but 1.042 may well have a point."""
+"""Orders in which forms of numbers are tried, by the decimal mark: "." or "," as seen in the column; ";" for files with
+semicolons, in which 1,042 has a decimal comma, but 1.042 may have a point."""
 
 
 ENOUGH_VOTES = 100
-"""Cells that show a decimal mark, after which no others are looked at."""
+"""Largest number of cells with a decimal mark that are counted."""
 
 
 def is_plain_number(text: str) -> bool:
-    """Whether a text is a finite number as programs write it."""
+    """Return whether a text is a finite number as programs write it."""
     return _plain(text) is not MISFIT
 
 
 def is_value(text: str) -> bool:
-    """Whether a text is a number, a date or a time, and so no name of a column."""
+    """Return whether a text is a number, a date or a time, and not the name of a column."""
     return is_number(text) or (not is_missing(text) and parse_time(text) is not MISFIT)
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number as people write it, and not an absent one."""
+    """Return whether a text is a number as people write it, and not a missing value."""
     found = parse_number(text)
     return found is not MISFIT and not math.isnan(found)
 
 
 def parse_number(text: str, mark: str = ".") -> Any:
-    """A finite float, nan for a text that stands for an absent value, or MISFIT.
+    """Return a finite float, nan for a missing value, or MISFIT.
 
-    Read are marks between thousands (1,042.3; 1.042,3; 1 042,3; 1'042.3), currencies, percent (12% is 0.12), negative
-    numbers in parentheses, and other minus signs than that of ASCII. `mark` is the decimal mark where a text leaves it
+    It reads marks between thousands (1,042.3; 1.042,3; 1 042,3; 1'042.3), currencies, percent (12% is 0.12), negative
+    numbers in parentheses, and minus signs other than ASCII. `mark` is the decimal mark where a text leaves it
     open, as 1,042 does: "." or ",", or ";" for a file with semicolons.
     """
     if mark != ",":
@@ -107,7 +107,7 @@ def _plain(text: str) -> Any:
         found = float(text)
     except ValueError:
         return MISFIT
-    return found if math.isfinite(found) and "_" not in text else MISFIT  # Python takes 1_000 for a number
+    return found if math.isfinite(found) and "_" not in text else MISFIT  # float() accepts 1_000
 
 
 def _amount(text: str, mark: str) -> Any:
@@ -130,7 +130,7 @@ def _amount(text: str, mark: str) -> Any:
 
 
 def _body(text: str, mark: str) -> Any:
-    """A number without currency, percent and parentheses."""
+    """Parse a number without currency, percent and parentheses."""
     for way in _ORDERS[mark]:
         if way == "plain":
             found = _plain(text)
@@ -147,7 +147,7 @@ def _body(text: str, mark: str) -> Any:
 
 
 def decimal_mark(cells: Iterable[Any]) -> str | None:
-    """The decimal mark that most texts of a column show without doubt, "." or ","; None where none does."""
+    """Return the decimal mark that most unambiguous texts show, "." or ","; None without such texts."""
     votes = {".": 0, ",": 0}
     for cell in cells:
         if isinstance(cell, str) and ("," in cell or "." in cell):
@@ -219,9 +219,9 @@ _ORDERED = re.compile(r"(\d{1,2})([-/. ])(\d{1,2})\2(?:\d{4}|\d{2})(?!\d)")
 
 
 def parse_time(text: str, order: str = MONTH_FIRST) -> Any:
-    """A time without zone (UTC where it had one), None for a text that stands for an absent value, or MISFIT.
+    """Return a time without zone (UTC if it had one), None for a missing value, or MISFIT.
 
-    Read are ISO 8601, dates of numbers in the given order of day and month (with points between them the day is always
+    It reads ISO 8601, dates of numbers in the given order of day and month (with points between them the day is always
     first), months by their English names, hours of 12 and 24, digits alone (see `parse_digits`). A time of day without
     a date is one of 1 January 1970. `order` may also be a format of `datetime.strptime`.
     """
@@ -253,7 +253,7 @@ def parse_time(text: str, order: str = MONTH_FIRST) -> Any:
 
 
 def _moment(parts: dict[str, Any], order: str) -> Any:
-    """The time of the parts of a date, of a clock, or of both."""
+    """Return the time for the parts of a date, of a clock, or of both."""
     if parts.get("hour") is not None and parts["minute"] is None and parts["half"] is None:
         return MISFIT  # "2023-01-05 7"
     year, month, day = 1970, 1, 1
@@ -293,8 +293,9 @@ def _offset(zone: str | None) -> datetime.timedelta:
 
 
 def parse_digits(text: str) -> Any:
-    """A time written with digits alone: a year (2023), a day (20230105), a second (20230105103000), or seconds, milli-
-    or microseconds since 1970."""
+    """Parse a time written with digits only.
+
+    It is a year (2023), a day (20230105), a second (20230105103000), or seconds, milli- or microseconds since 1970."""
     try:
         if len(text) == 4 and "1800" <= text <= "2200":
             return datetime.datetime(int(text), 1, 1)
@@ -307,7 +308,7 @@ def parse_digits(text: str) -> Any:
 
 
 def parse_epoch(value: float) -> Any:
-    """The time of seconds, milli- or microseconds since 1970, told apart by their size; or MISFIT."""
+    """Return the time for seconds, milli- or microseconds since 1970 (chosen by size), or MISFIT."""
     size = abs(value)
     scale = 1.0 if size < SECONDS else 1e-3 if size < MILLISECONDS else 1e-6
     try:
@@ -317,7 +318,7 @@ def parse_epoch(value: float) -> Any:
 
 
 def date_order(cells: Iterable[Any]) -> tuple[str | None, bool]:
-    """The order of day and month that most dates of numbers show, and whether there is a date that leaves it open.
+    """Return the order of day and month that most dates show, and whether some date is ambiguous.
 
     13/01/2023 has the day first, 01/13/2023 the month. None: no date shows an order.
     """

@@ -1,4 +1,4 @@
-"""Frames of numbers as the arrays that they are made of, without a copy; no library is imported for it."""
+"""Access to the arrays of data frames of numbers, without copies and without importing a library."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy.typing as npt
 from nystream._core.inputs import all_finite
 from nystream.runtime.types import Array
 
-__all__ = ["Chunks", "Column", "Picked", "are_finite", "columns_of", "matrix_of", "side_by_side"]
+__all__ = ["Chunks", "Column", "Picked", "are_finite", "frame_columns", "join_columns", "matrix_of"]
 
 Picked: TypeAlias = slice | npt.NDArray[np.intp]
 """Some rows: from one to another, or these in this order."""
 AT_ONCE = 1 << 16
-"""Numbers of which it is asked at once whether they are finite."""
+"""Numbers that are tested for finiteness at once."""
 
 
 class Chunks:
-    """A column of numbers that lies in several arrays, one after the other. Rows that are taken are one array.
+    """A column of numbers in several consecutive arrays. Selected rows are one array.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ Column: TypeAlias = "npt.NDArray[Any] | Chunks"
 
 
 def matrix_of(frame: Any) -> npt.NDArray[Any] | None:
-    """The matrix of numbers whose columns a pandas frame shows; None where it has none, or is no such frame."""
+    """Return the matrix behind a pandas frame of numbers, or None."""
     if not hasattr(frame, "iloc") or len(getattr(frame, "shape", ())) != 2 or 0 in frame.shape:
         return None
     row, column = np.asarray(frame.iloc[:1]), np.asarray(frame.iloc[:, 0])
@@ -69,9 +69,9 @@ def matrix_of(frame: Any) -> npt.NDArray[Any] | None:
     return np.asarray(frame)
 
 
-def columns_of(frame: Any) -> dict[str, Column] | None:
-    """Columns by name of a pandas or polars frame or an Arrow table whose columns are all numbers, none of them
-    missing otherwise than as nan; None for all else."""
+def frame_columns(frame: Any) -> dict[str, Column] | None:
+    """Return the columns by name of a frame or an Arrow table of numbers without other missing values than nan; else
+    None."""
     reader = _READERS.get(type(frame).__module__.partition(".")[0])
     if reader is None or len(getattr(frame, "shape", ())) != 2:
         return None
@@ -83,8 +83,8 @@ def columns_of(frame: Any) -> dict[str, Column] | None:
     return found or None
 
 
-def side_by_side(columns: Sequence[Column]) -> Callable[[Picked], Array]:
-    """What makes rows (n, d) of some of the numbers of columns."""
+def join_columns(columns: Sequence[Column]) -> Callable[[Picked], Array]:
+    """Return a function that makes rows (n, d) from some rows of columns."""
 
     def take(picked: Picked) -> Array:
         n = len(columns[0][picked])
@@ -97,7 +97,7 @@ def side_by_side(columns: Sequence[Column]) -> Callable[[Picked], Array]:
 
 
 def are_finite(columns: Iterable[Any]) -> bool:
-    """Whether all numbers of columns, or of matrices, are finite, a few of them looked at a time."""
+    """Return whether all numbers of columns or matrices are finite, tested in parts."""
     return all(_is_finite(array) for column in columns for array in _arrays(column))
 
 
@@ -116,7 +116,7 @@ def _is_finite(array: npt.NDArray[Any]) -> bool:
 
 
 Read: TypeAlias = "Iterable[tuple[Any, list[npt.NDArray[Any]] | None]]"
-"""Names of columns with their arrays; None for the arrays of what is not numbers."""
+"""Names of columns with their arrays; None for columns that are not numbers."""
 
 
 def _pandas(frame: Any) -> Read:

@@ -1,4 +1,4 @@
-"""What users pass in becomes contiguous, finite float64 here, or one clear error; inner loops check nothing."""
+"""Convert input of users to contiguous, finite float64, or raise a clear error. Inner loops check nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream._core.inputs import all_finite, is_clean_row
-from nystream.data.frames import Picked, are_finite, columns_of, matrix_of, side_by_side
+from nystream.data.frames import Picked, are_finite, frame_columns, join_columns, matrix_of
 from nystream.runtime.types import Array, LabelKind
 
 __all__ = [
@@ -23,22 +23,22 @@ __all__ = [
     "as_row",
     "as_weights",
     "is_masked",
+    "raw_block",
     "rows_at_once",
     "rows_of",
     "stretches",
-    "unconverted",
 ]
 
 MOST_CLASSES = 100_000
-"""Class numbers beyond this are something else: a learner makes room for every class up to the largest."""
+"""Largest class number: a learner has an output for every class up to the largest."""
 ROWS_TO_CONVERT = 1024
 """Rows converted at once are a multiple of this, and so of the blocks of every learner: no bit depends on it."""
 NUMBERS_TO_CONVERT = 1 << 17
-"""About as many of them at once: they stay in a cache until they are learnt."""
+"""Approximate number of values that are converted at once, so that they stay in the cache."""
 
 
 def as_block(X: Any, d: int | None = None, name: str = "X", missing: bool = False, first: int = 0) -> Array:
-    """(n, d) block, C-ordered float64 (a copy only where the input is not that already); `missing`: NaN may pass.
+    """Return an (n, d) block as C-ordered float64, copied only if necessary. `missing`: NaN is allowed.
 
     `first`: the number of its first row, for messages.
     """
@@ -63,7 +63,7 @@ def as_block(X: Any, d: int | None = None, name: str = "X", missing: bool = Fals
 
 
 class RawBlock:
-    """(n, d) rows of numbers that are converted where they are taken, some at a time: no second matrix is held.
+    """Rows (n, d) of numbers that are converted in parts, so that no second matrix is in memory.
 
     `rows[i:j]` are some of them, still unconverted.
 
@@ -79,7 +79,7 @@ class RawBlock:
     """
 
     finite: bool = False
-    """Whether somebody has looked, and found them so."""
+    """Whether all numbers are known to be finite."""
 
     def __init__(
         self,
@@ -108,11 +108,11 @@ class RawBlock:
         return self.numbers()
 
     def numbers(self) -> Array:
-        """All of them, converted."""
+        """Return all rows, converted."""
         return self._take(self._index)
 
     def look(self) -> bool:
-        """Look at all rows, unless somebody has; whether none of their numbers is infinite."""
+        """Check all rows once. Return whether no number is infinite."""
         if self.glance():
             return True
         self.finite = True
@@ -125,14 +125,14 @@ class RawBlock:
         return True
 
     def glance(self) -> bool:
-        """Whether all numbers are finite, as far as that is seen without converting them; they are looked at once."""
+        """Check once, without conversion, whether all numbers are finite."""
         if not self.finite and self._sources is not None:
             self.finite = are_finite(self._sources)
             self._sources = None
         return self.finite
 
     def picked(self, index: npt.NDArray[np.intp]) -> RawBlock:
-        """The rows of an index, in its order."""
+        """Return the rows of an index, in its order."""
         known = self._index
         return self._some(len(index), index + known.start if isinstance(known, slice) else known[index])
 
@@ -142,13 +142,13 @@ class RawBlock:
         return found
 
     def parts(self) -> list[slice]:
-        """Rows that are converted at once."""
+        """Yield the parts that are converted at once."""
         rows = rows_at_once(self.shape[1])
         return [slice(i, min(i + rows, len(self))) for i in range(0, len(self), rows)]
 
 
 def rows_at_once(d: int) -> int:
-    """Rows of d columns that are converted at once."""
+    """Return the number of rows of d columns that are converted at once."""
     return max(NUMBERS_TO_CONVERT // max(d, 1) // ROWS_TO_CONVERT, 1) * ROWS_TO_CONVERT
 
 
@@ -173,7 +173,7 @@ def _sliced(X: Any, rows: Picked) -> Any:
     return X.take(rows) if hasattr(X, "take") else X[rows]
 
 
-def unconverted(X: Any, d: int | None = None, missing: bool = False, *, infinite: bool = False) -> RawBlock | None:
+def raw_block(X: Any, d: int | None = None, missing: bool = False, *, infinite: bool = False) -> RawBlock | None:
     """Rows that `as_block` would have to copy, for conversion a part at a time; None where there are few, or clean
     ones, or what is no matrix: `as_block` takes them. `infinite`: those may pass too."""
     found = rows_of(X)
@@ -183,9 +183,9 @@ def unconverted(X: Any, d: int | None = None, missing: bool = False, *, infinite
     if matrix is not None and matrix.dtype == np.float64 and matrix.flags.c_contiguous and matrix.flags.aligned:
         return None
     shape, rows = found if matrix is None else (matrix.shape, matrix.__getitem__)
-    columns = None if matrix is not None else columns_of(X)
+    columns = None if matrix is not None else frame_columns(X)
     if columns is not None:
-        rows = side_by_side(list(columns.values()))
+        rows = join_columns(list(columns.values()))
     sources = [matrix] if matrix is not None else None if columns is None else list(columns.values())
 
     def take(picked: Picked) -> Array:
@@ -198,7 +198,7 @@ def unconverted(X: Any, d: int | None = None, missing: bool = False, *, infinite
 
 
 def as_row(x: Any, d: int | None = None, name: str = "x", missing: bool = False) -> Array:
-    """(d,) row; passes a clean row through without a copy. `missing`: NaN may pass."""
+    """Return a row (d,), without a copy if it is clean. `missing`: NaN is allowed."""
     if d is not None and is_clean_row(x, d):
         return x
     row = _numbers(x, name)
@@ -208,7 +208,7 @@ def as_row(x: Any, d: int | None = None, name: str = "x", missing: bool = False)
 
 
 def as_labels(Y: Any, kind: LabelKind, n: int, classes: int | None = None, name: str = "y") -> Array:
-    """Labels of n rows as (n, K) float64: K = 1 except for several real targets."""
+    """Return labels of n rows as float64 (n, K), where K = 1 except for several real targets."""
     if kind == "none":
         return np.zeros((n, 1))
     if Y is None:
@@ -251,7 +251,7 @@ def as_labels(Y: Any, kind: LabelKind, n: int, classes: int | None = None, name:
 
 
 def as_levels(q: Any) -> Array:
-    """(Q,) levels of quantiles, one or several numbers between 0 and 1, in the order given."""
+    """Return levels (Q,) of quantiles, one or several numbers between 0 and 1, in order."""
     try:
         levels = np.array(q, dtype=np.float64, ndmin=1)
     except (TypeError, ValueError):
@@ -262,7 +262,7 @@ def as_levels(q: Any) -> Array:
 
 
 def as_weights(weights: Any, n: int) -> Array | None:
-    """(n,) weights >= 0, or None for all ones."""
+    """Return weights (n,) >= 0, or None if all are 1."""
     if weights is None:
         return None
     w = _numbers(weights, "weights")
@@ -274,14 +274,14 @@ def as_weights(weights: Any, n: int) -> Array | None:
 
 
 def as_examples(X: Any, y: Any, weights: Any) -> tuple[Array, Array, Array | None]:
-    """Rows (n, d), real labels (n, K) and weights (n,) or None, without the rows of weight 0."""
+    """Return rows (n, d), real labels (n, K) and weights (n,) or None, without rows of weight 0."""
     X = as_block(X)
     Y, w = as_labels(y, "real", len(X)), as_weights(weights, len(X))
     return (X, Y, None) if w is None else (X[w > 0], Y[w > 0], w[w > 0])
 
 
 def is_masked(value: Any) -> bool:
-    """Whether it is a masked array; that part of NumPy is loaded only where somebody has made one."""
+    """Return whether this is a masked array, without importing numpy.ma."""
     return "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray)
 
 
@@ -311,6 +311,6 @@ def _refuse(labels: Array, bad: np.typing.NDArray[np.bool_], name: str, wanted: 
 
 
 def stretches(weights: Array) -> Iterator[slice]:
-    """Rows of weight 0 and rows that are learnt, in turn."""
+    """Yield alternating stretches of rows of weight 0 and other rows."""
     some = weights > 0
     yield from starmap(slice, pairwise([0, *(np.flatnonzero(some[1:] != some[:-1]) + 1).tolist(), len(weights)]))

@@ -1,4 +1,4 @@
-"""Rows that come one by one, of a generator or another iterator, as blocks."""
+"""Blocks from rows of a generator or another iterator."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def _is_pair(item: Any) -> bool:
 
 
 def is_iterator(rows: Any) -> bool:
-    """Whether rows come one by one and can be read only once."""
+    """Return whether rows are an iterator, which can be read only once."""
     return isinstance(rows, Iterator) and not hasattr(rows, "blocks")
 
 
 def blocks_of_items(items: Iterator[Any], size: int) -> Iterator[tuple[Any, list[Any] | None]]:
-    """Blocks of at most `size` rows with their labels, None where there are none.
+    """Yield blocks of at most `size` rows with their labels, or None without labels.
 
     Items are dicts, rows of numbers, or pairs (row, label) of these; the first item decides which. A block of dicts is
     a list, a block of rows of numbers a matrix.

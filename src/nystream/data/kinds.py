@@ -22,11 +22,11 @@ from nystream.data.cells import (
 )
 from nystream.data.values import drop_absent, moment, number
 
-__all__ = ["ID_NOTE", "KINDS", "LOOK", "Look", "looked"]
+__all__ = ["ID_NOTE", "KINDS", "LOOK", "Look", "look_at"]
 
 KINDS = ("number", "boolean", "category", "time", "text", "ignored")
 LOOK = 1000
-"""Values of a column that are looked at."""
+"""Number of first values of a column that are examined."""
 WORDS, FEWER_WORDS = 5.0, 2.5
 """Strings of so many words on average are text; of the fewer only if most of at least `ENOUGH` are different."""
 ENOUGH = 20
@@ -46,14 +46,14 @@ FEW_TIMES = 20
 
 
 ID_NOTE = "an id: all values differ, so it is not learnt"
-"""What is said of a column of ids."""
+"""The note for a column of ids."""
 
 
 class Look(NamedTuple):
-    """What the first values of a column say.
+    """Facts from the first values of a column.
 
-    `format` is the order of day and month of times, or the decimal mark of numbers where that is a comma; `note` says
-    in words how values are read, where that is not obvious, or why a column is ignored.
+    `format` is the order of day and month of times, or the decimal mark of numbers if it is a comma. `note` describes
+    readings that are not obvious, or why a column is ignored.
     """
 
     kind: str
@@ -63,10 +63,10 @@ class Look(NamedTuple):
     note: str = ""
 
 
-def looked(
+def look_at(
     values: Any, given: str | None = None, name: str = "", *, mark: str | None = None, day_first: bool = False
 ) -> Look:
-    """Look at the first values of a column, whose kind may be `given` already.
+    """Infer the kind of a column, unless it is `given`, from its first values.
 
     True and false (also as strings) are booleans, what reads as a number is a number however few values there are (and
     so is a column that nearly always does), what nearly always reads as a date is a time, strings of many words are
@@ -97,7 +97,7 @@ def looked(
 
 
 def _are_plain(there: list[Any]) -> bool:
-    """Whether all values are texts of numbers as programs write them."""
+    """Return whether all values are texts of numbers as programs write them."""
     try:
         numbers = [float(v) for v in there if "_" not in v]
     except (TypeError, ValueError):
@@ -107,11 +107,11 @@ def _are_plain(there: list[Any]) -> bool:
 
 def _kind(there: list[Any], mark: str, day_first: bool) -> str:
     if not there:
-        return "number"  # nothing to go by: a column of missing numbers does no harm
+        return "number"  # no value: a column of missing numbers does no harm
     if all(_is_truth(v) for v in there):
         return "boolean"
     if sum(number(v, mark) is not MISFIT for v in there) >= MOSTLY * len(there):
-        return "number"  # a column of numbers with a slip in it, which is named when it comes
+        return "number"  # numbers with a typo, which is named when it is read
     if _are_times(there, day_first):
         return "time"
     if all(isinstance(v, (dict, list, tuple, set, np.ndarray)) for v in there):
@@ -142,7 +142,7 @@ def _are_times(there: list[Any], day_first: bool) -> bool:
 
 
 def _order(there: list[Any], day_first: bool) -> tuple[str | None, str]:
-    """The order of day and month in dates of numbers, and what is said of it; None where there are no such dates."""
+    """Return the order of day and month in dates of numbers, and a note; None without such dates."""
     shown, is_open = date_order(there)
     if shown is None and not is_open:
         return None, ""
@@ -160,7 +160,7 @@ def _order(there: list[Any], day_first: bool) -> tuple[str | None, str]:
 
 
 def _reading(there: list[Any], kind: str, form: str) -> str:
-    """How the first value that is not written plainly is read."""
+    """Return a note on the first value that is not written plainly."""
     for value in there:
         if kind == "number":
             if isinstance(value, str) and (form == "," or not is_plain_number(value)):
@@ -179,7 +179,7 @@ def _told(when: datetime.datetime) -> str:
 
 
 def _are_epochs(there: list[Any], name: str) -> bool:
-    """Whether numbers are seconds or milliseconds since 1970, or days: size and name of the column say so."""
+    """Return whether numbers are seconds or milliseconds since 1970, or days, by size and column name."""
     if not there or TIME_NAMES.search(name.lower()) is None:
         return False
     try:
@@ -194,7 +194,7 @@ def _are_epochs(there: list[Any], name: str) -> bool:
 
 
 def _are_ids(there: list[Any]) -> bool:
-    """Whether values are single tokens of which no two are alike."""
+    """Return whether values are single tokens that are all different."""
     if len(there) < ENOUGH_IDS or not all(isinstance(v, str) for v in there):
         return False
     tokens = {v.strip() for v in there}

@@ -1,4 +1,4 @@
-"""Where a cell of a table is, for messages, and the error for a cell that does not fit its column."""
+"""The place of a cell, for messages, and the error for a cell that does not fit its column."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
 
 class BadCell(ValueError):
-    """A cell that is not of its column's kind.
+    """The error for a cell that is not of its column's kind.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class BadCell(ValueError):
 
     @property
     def problem(self) -> str:
-        """Place, column, value and what is wrong with it, without a remedy."""
+        """The message without a remedy: place, column, value and problem."""
         text = f"{self.place}: column {self.column!r} is {_short(self.value)}, which is no {self.wanted}"
         if self.count > 1:
             more = [f"{_short(value)} at {place}" for place, value in self.others]
@@ -85,7 +85,7 @@ class BadCell(ValueError):
 
 
 class BadRow(ValueError):
-    """A row that cannot be cut into cells."""
+    """The error for a row that cannot be split into cells."""
 
 
 def _short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Any table that people have in memory as named columns; no library is imported for it that is not there already."""
+"""Read tables in memory as named columns, without importing a library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from nystream.data.places import Place
 __all__ = ["Column", "Table", "read", "unique_names"]
 
 MOST_TOLD = 5
-"""Renamed columns that a message names."""
+"""Largest number of renamed columns in a message."""
 
 Column: TypeAlias = Any
 """Values of one column: an array of numbers, booleans, times or objects, or a list."""
@@ -24,7 +24,7 @@ Column: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns of equal length by name, as they came.
+    """A table of raw columns of equal length by name.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class Table:
     named : bool
         False for a matrix, whose columns are known by their places alone: "0", "1", ...
     kinds : dict of str to str
-        What the types of the source say of a column; a column of strings or objects is not in it.
+        Kinds known from the types of the source; columns of strings or objects are not in it.
     places : sequence of Place or None
-        Where the rows are, for messages; None: "row 0", "row 1", ...
+        Places of the rows, for messages; None: "row 0", "row 1", ...
     marks : dict of str to str
         Decimal marks of columns of strings, as far as their file shows them; see `cells.parse_number`.
     """
@@ -52,31 +52,31 @@ class Table:
         return self.n
 
     def __getitem__(self, rows: slice) -> Table:
-        """Some rows in their order."""
+        """Return some rows in order."""
         start, stop, _ = rows.indices(self.n)
         columns = {name: values[rows] for name, values in self.columns.items()}
         places = None if self.places is None else self.places[rows]
         return Table(columns, max(0, stop - start), self.named, self.kinds, places, self.marks)
 
     def renamed(self, names: Sequence[str]) -> Table:
-        """The same columns with other names, in their order."""
+        """Return the same columns with other names."""
         new = dict(zip(self.columns, names, strict=True))
         kinds, marks = ({new[k]: v for k, v in words.items()} for words in (self.kinds, self.marks))
         return Table({new[k]: v for k, v in self.columns.items()}, self.n, True, kinds, self.places, marks)
 
     def place(self, row: int) -> Place:
-        """Where a row is, for messages."""
+        """Return the place of a row, for messages."""
         return Place(row) if self.places is None else self.places[row]
 
     def labels(self, name: str) -> Column:
-        """A column as labels: booleans that a library gave as numbers are booleans again, None where missing."""
+        """Return a column as labels, with booleans restored and None for missing ones."""
         values = self.columns[name]
         if self.kinds.get(name) != "boolean" or not isinstance(values, np.ndarray) or values.dtype.kind != "f":
             return values
         return [None if value != value else bool(value) for value in values.tolist()]
 
     def ordered(self, index: Any) -> Table:
-        """The rows of an index, in its order."""
+        """Return the rows of an index, in its order."""
         columns = {
             name: values[index] if isinstance(values, np.ndarray) else [values[i] for i in index]
             for name, values in self.columns.items()
@@ -86,7 +86,7 @@ class Table:
 
     @staticmethod
     def joined(tables: Sequence[Table]) -> Table:
-        """One table of several; a column that one of them lacks is missing there."""
+        """Join several tables. A column that a table lacks is missing there."""
         if len(tables) == 1:
             return tables[0]
         columns = {}
@@ -100,10 +100,10 @@ class Table:
 
 
 def read(rows: Any) -> Table:
-    """A pandas or polars frame, an Arrow table or record batch, dicts, one dict, a structured array or a matrix.
+    """Read a pandas or polars frame, an Arrow table or record batch, dicts, one dict, a structured array or a matrix.
 
-    One dict is one row, unless all its values are lists or arrays: then they are columns. What gives its columns by
-    Arrow's C stream interface is read through pyarrow.
+    One dict is one row, unless all its values are lists or arrays: then they are columns. Objects with Arrow's C stream
+    interface are read through pyarrow.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def read(rows: Any) -> Table:
     if isinstance(rows, (list, tuple)) and rows and isinstance(rows[0], Mapping):
         return _dicts(rows)
     if hasattr(rows, "toarray"):
-        raise ValueError("rows are a sparse matrix, which is not taken here; pass rows.toarray()")
+        raise ValueError("rows are a sparse matrix, which is not supported here; pass rows.toarray()")
     if hasattr(rows, "__arrow_c_stream__"):
         return _arrow(importlib.import_module("pyarrow").table(rows))
     return _array(rows)
@@ -139,7 +139,7 @@ def _named(columns: Iterable[tuple[Hashable, Column]], n: int, kinds: dict[str, 
 
 
 def unique_names(names: Sequence[str], source: str) -> list[str]:
-    """Names of columns of which no two are alike: the second "a" becomes "a.2", with a warning."""
+    """Return distinct column names: the second "a" becomes "a.2", with a warning."""
     if len(set(names)) == len(names):
         return list(names)
     found: dict[str, None] = {}
@@ -202,7 +202,7 @@ def _kind(dtype: np.dtype[Any]) -> str | None:
 
 
 def _typed(columns: Iterable[tuple[Hashable, Column]], n: int) -> Table:
-    """Columns of which some are NumPy arrays, whose types tell their kinds."""
+    """Return a table of columns. The types of NumPy arrays tell their kinds."""
     listed = list(columns)
     kinds = {str(name): kind for name, v in listed if isinstance(v, np.ndarray) and (kind := _kind(v.dtype))}
     return _named(listed, n, kinds)
@@ -315,7 +315,7 @@ def _arrow(rows: Any) -> Table:
 
 
 def _arrow_words(values: Any) -> Column:
-    """Strings, or categories that are strings, as objects, None where one is missing."""
+    """Return strings, or categories of strings, as objects with None for missing ones."""
     kind = str(values.type)
     if kind.startswith("dictionary<values=string,"):
         values, kind = values.cast("string"), "string"

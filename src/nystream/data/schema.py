@@ -15,15 +15,15 @@ import numpy as np
 from nystream._core.inputs import all_finite
 from nystream.data.batch import NUMERIC, Batch
 from nystream.data.cells import decimal_mark
-from nystream.data.frames import Chunks, columns_of, matrix_of, side_by_side
-from nystream.data.inputs import RawBlock, as_block, rows_at_once, unconverted
-from nystream.data.kinds import ID_NOTE, KINDS, LOOK, looked
+from nystream.data.frames import Chunks, frame_columns, join_columns, matrix_of
+from nystream.data.inputs import RawBlock, as_block, raw_block, rows_at_once
+from nystream.data.kinds import ID_NOTE, KINDS, LOOK, look_at
 from nystream.data.places import Place
 from nystream.data.reading import Table, read
 from nystream.data.sparse_rows import NARROW, SparseRows, as_sparse_rows, is_sparse
-from nystream.data.targets import columns_of as target_columns
+from nystream.data.targets import target_columns
 from nystream.data.task import TASKS, choose_task
-from nystream.data.values import converted
+from nystream.data.values import convert
 from nystream.runtime.params import Params, at_least, one_of
 from nystream.runtime.types import Array
 
@@ -31,22 +31,22 @@ __all__ = ["Schema"]
 
 
 class Schema(Params):
-    """Names, order and kinds of columns, and what is to be predicted from them. It describes, and never changes.
+    """The description of a table: names, order and kinds of columns, and the target. It is immutable.
 
     Parameters
     ----------
     columns : dict of name to kind, or list of names
         Kinds: "number", "boolean", "category", "time", "text", "ignored". A list: all are numbers.
     target : str, list of str, or None
-        The name of what is predicted; several are numbers predicted together.
+        The name of the target; several targets are numbers.
     task : "regression", "classification", "novelty" or None
-        None: the first labels tell it, by the rule of `nystream.data.task.choose_task`.
+        None: inferred from the first labels by `nystream.data.task.choose_task`.
     classes : list or None
-        Classes that are known beforehand, in their order; others may still appear.
+        Classes that are known beforehand, in order. Others may still appear.
     width : int or None
-        Rows are sparse: so many columns, which have no names, and `columns` is empty.
+        For sparse rows: the number of columns, which have no names. `columns` is then empty.
     formats : dict of name to str, or None
-        How the strings of a column are written, where they leave it open. Of times the order of day and month in dates
+        Formats of ambiguous strings of a column. Of times the order of day and month in dates
         such as 01/02/2023: "day-first" or "month-first" (the default), or a format as in `datetime.strptime`. Of
         numbers, the target's too, the decimal mark: "," or "." (the default).
 
@@ -62,7 +62,7 @@ class Schema(Params):
     """
 
     looks_: dict[str, list[Any]]
-    """Of a schema told from a table: an example, the share missing and a note for each column."""
+    """For a schema inferred from a table: an example, the missing share and a note for each column."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Schema(Params):
         self._known = frozenset((*self.columns, *self.targets))
         self._plain = all(kind == "number" for kind in self.columns.values())
 
-    # -- what it says ----------------------------------------------------------------------------------------------
+    # -- properties ------------------------------------------------------------------------------------------------
     @property
     def names(self) -> list[str]:
         """The columns in use, in order."""
@@ -100,7 +100,7 @@ class Schema(Params):
 
     @property
     def known(self) -> list[str]:
-        """All columns, those that are ignored too, and the targets."""
+        """All columns, including ignored ones, and the targets."""
         return [*self.columns, *(name for name in self.targets if name not in self.columns)]
 
     @property
@@ -152,21 +152,21 @@ class Schema(Params):
         y: Any = None,
         day_first: bool = False,
     ) -> Schema:
-        """The schema of a table, told from its types and its first 1,000 rows.
+        """Infer the schema of a table from its types and its first 1,000 rows.
 
         Parameters
         ----------
         table : frame, Arrow table, dicts, structured array or matrix
         target : name or names of the columns to predict; None: there is none
         kinds : dict of name to kind
-            Columns whose kind is not to be guessed.
+            Known kinds of columns.
         drop : names of columns to ignore
         columns : names of the only columns to use, in this order; None: all
         task : as in `Schema`; None: told from the target where it is in the table, or from `y`
         y : labels of the rows, where the target is not among the columns
         day_first : whether 01/02/2023 is the first of February, in columns where no date shows the order
 
-        A column of single tokens that are all different, such as an id, is ignored, and so the schema says.
+        A column of single tokens that are all different, such as an id, is ignored.
         """
         if is_sparse(table):
             return cls._of_sparse(table, (kinds, drop, columns), target, task, y)
@@ -190,7 +190,7 @@ class Schema(Params):
             unused = name in dropped or (columns is not None and name not in columns)
             given = "ignored" if unused else asked.get(name) or found.kinds.get(name)
             title = "" if name in asked else name
-            look = looked(found.columns[name], given, title, mark=found.marks.get(name), day_first=day_first)
+            look = look_at(found.columns[name], given, title, mark=found.marks.get(name), day_first=day_first)
             if look.kind == "nested":
                 raise ValueError(f"column {name!r} holds lists or dicts ({look.example}); drop it, or unfold it first")
             chosen[name], looks[name] = look.kind, [look.example, look.missing, look.note]
@@ -216,12 +216,12 @@ class Schema(Params):
         return cls({}, target, task, width=d)
 
     def described(self, **changes: Any) -> Schema:
-        """The same schema with other parameters."""
+        """Return the same schema with other parameters."""
         twin = type(self)(**{**self.get_params(deep=False), **changes})
         twin._restore(self._state())
         return twin
 
-    # -- rows become a batch -----------------------------------------------------------------------------------------
+    # -- parsing ----------------------------------------------------------------------------------------------------
     def parse(
         self,
         rows: Any,
@@ -277,7 +277,7 @@ class Schema(Params):
         return Batch.of_numbers(X, self._kinds, places=places, bad_cells=bad_cells)
 
     def _checked_batch(self, batch: Batch) -> Batch:
-        """Refuse a batch of other columns: it was parsed for another schema."""
+        """Raise an error for a batch that was parsed for another schema."""
         if self.width is not None:
             is_own = batch.shape[1] == self.width
         else:
@@ -303,7 +303,7 @@ class Schema(Params):
             if name not in table.columns:
                 found[name] = _absent(kind, table.n)
                 continue
-            found[name], bad = converted(
+            found[name], bad = convert(
                 table.columns[name],
                 kind,
                 name,
@@ -327,13 +327,13 @@ class Schema(Params):
         return columns, table.n, bad_cells
 
     def format_of(self, name: str, table: Any = None) -> str | None:
-        """How the strings of a column or target of a table are written: as its file shows, or as this schema says."""
+        """Return the format of the strings of a column or target, from its file or from this schema."""
         shown = table.marks.get(name) if isinstance(table, Table) else None
         known = (self.formats or {}).get(name)
         return known if self.columns.get(name) == "time" else shown or known
 
     def matched(self, rows: Any, report: Callable[[list[str]], None]) -> Table:
-        """The table with the names of this schema; a matrix has its columns in the schema's order."""
+        """Return the table with the names of this schema. Columns of a matrix are in the schema's order."""
         table = read(rows)
         if not table.named:
             if not table.columns and table.n == 0:
@@ -345,7 +345,7 @@ class Schema(Params):
         return table
 
     def _by_place(self, d: int) -> list[str]:
-        """The names of d columns that have none, of a matrix or of a file without a header."""
+        """Return the names for d unnamed columns, of a matrix or of a file without a header."""
         every = self.known
         if set(every) == {str(j) for j in range(len(every))}:  # names are places: the schema is of such a file itself
             places = [str(j) for j in range(len(every))]
@@ -363,9 +363,9 @@ class Schema(Params):
         )
 
     def matrix(self, rows: Any) -> Any:
-        """A block of numbers as it is (n, d), where no column needs a look of its own; else None.
+        """Return a block of numbers (n, d) as it is, if no column needs conversion; else None.
 
-        Sparse rows where the schema is that of such.
+        With a schema of sparse rows, they are sparse rows.
         """
         if is_sparse(rows):
             if self.width is not None:
@@ -395,11 +395,11 @@ class Schema(Params):
             return None
         found = rows if isinstance(rows, RawBlock) else None
         if isinstance(rows, np.ndarray) and rows.dtype.kind != "b":
-            found = unconverted(rows, missing=True, infinite=True)
+            found = raw_block(rows, missing=True, infinite=True)
         elif isinstance(rows, Table):
             found = self._beside(rows.columns, rows.n, rows.named)
         elif found is None:
-            columns = columns_of(rows) if _are_many(*getattr(rows, "shape", ())) else None
+            columns = frame_columns(rows) if _are_many(*getattr(rows, "shape", ())) else None
             found = None if columns is None else self._beside(columns, len(rows))
         if found is None or found.shape[1] != len(self._used):
             return None
@@ -418,16 +418,16 @@ class Schema(Params):
         return shown if found is None else found
 
     def _beside(self, columns: Mapping[str, Any], n: int, named: bool = True) -> RawBlock | None:
-        """Many rows of columns of numbers side by side, where all of them are there and no others."""
+        """Return many rows of exactly these columns of numbers, for conversion in parts."""
         known: list[Any] = [columns.get(name) for name in self._used] if named else list(columns.values())
         if not _are_many(n, len(known)) or (named and not columns.keys() <= self._known):
             return None
         if not all(isinstance(c, Chunks) or (isinstance(c, np.ndarray) and c.dtype.kind in "iuf") for c in known):
             return None
-        return RawBlock((n, len(known)), side_by_side(known), sources=known)
+        return RawBlock((n, len(known)), join_columns(known), sources=known)
 
     def row(self, row: Any) -> Array | None:
-        """One dict as a row of numbers (d,), where all columns are numbers and nothing is doubtful; else None."""
+        """Return a dict as a row of numbers (d,), if all its values are plain numbers; else None."""
         if not isinstance(row, dict) or len(row) > len(self._known) or not self._numeric:
             return None
         try:
@@ -438,7 +438,7 @@ class Schema(Params):
         return x if known and all_finite(x) else None
 
     def check_learner(self, takes_tables: bool) -> None:
-        """Refuse a learner of numbers, which does not take tables, if a column is of another kind."""
+        """Raise an error if the learner takes only numbers and a column is of another kind."""
         if self.numeric or takes_tables:
             return
         other = next(name for name in self.names if self.columns[name] not in NUMERIC)
@@ -460,7 +460,7 @@ class Schema(Params):
 
 
 def _task_of(labels: list[Any]) -> str | None:
-    """The task that the labels tell; None where there are none."""
+    """Return the task inferred from the labels, or None without labels."""
     choice = choose_task(labels)
     return None if choice is None else choice.task
 
@@ -486,7 +486,7 @@ def _no_columns(columns: Any) -> dict[str, str]:
 
 
 def _keep_some(chosen: dict[str, str], looks: dict[str, list[Any]]) -> None:
-    """Ids become categories where no other column is left."""
+    """Make ids categories if no other column is left."""
     if any(kind != "ignored" for kind in chosen.values()):
         return
     for name, look in looks.items():
@@ -508,7 +508,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _are_many(*shape: int) -> bool:
-    """Whether that is the shape of rows that are converted in several parts."""
+    """Return whether rows of this shape are converted in several parts."""
     return len(shape) == 2 and shape[0] > rows_at_once(shape[1])
 
 
@@ -523,7 +523,7 @@ def _warn(names: list[str]) -> None:
 
 
 def _matrix_of_dicts(rows: Sequence[Any], names: list[str]) -> Array | None:
-    """Several dicts of numbers with just these columns, of which none is infinite, as a matrix (n, d); else None."""
+    """Return dicts of finite numbers with exactly these columns as a matrix (n, d); else None."""
     if len(names) < 2 or len(rows) < 2 or set(map(type, rows)) != {dict} or set(map(len, rows)) != {len(names)}:
         return None
     try:

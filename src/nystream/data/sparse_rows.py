@@ -1,4 +1,4 @@
-"""Sparse rows: what a learner of sparse inputs is given, made from scipy's matrices or from dense rows."""
+"""Sparse rows for learners of sparse inputs, from scipy's matrices or dense rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from nystream.runtime.types import Array
 __all__ = ["MOST_COLUMNS", "NARROW", "SparseRows", "as_sparse_rows", "is_sparse"]
 
 NARROW = 1024
-"""Columns up to which sparse rows are made dense by whoever takes both."""
+"""Number of columns up to which learners of both kinds get dense rows."""
 
 MOST_COLUMNS = 2**32
 """Columns are numbered with 32 bits."""
@@ -68,7 +68,7 @@ class SparseRows:
 
     @classmethod
     def of_dense(cls, X: Array) -> SparseRows:
-        """The entries of (n, d) that are not 0, by row and column."""
+        """Return the entries of (n, d) that are not 0, by row and column."""
         n, d = X.shape
         if X.all():
             ends = np.arange(d, (n + 1) * d, d, dtype=np.int64)
@@ -81,12 +81,12 @@ class SparseRows:
 
 
 def is_sparse(X: Any) -> bool:
-    """Whether X is a matrix or an array of scipy.sparse, or sparse rows already."""
+    """Return whether X is a matrix or an array of scipy.sparse, or sparse rows."""
     return isinstance(X, SparseRows) or (hasattr(X, "tocsr") and hasattr(X, "nnz"))
 
 
 def as_sparse_rows(X: Any, d: int | None = None, name: str = "X") -> SparseRows:
-    """Rows of a scipy.sparse matrix of any format, values as finite float64; equal entries are added up by COO."""
+    """Return the rows of a scipy.sparse matrix with finite float64 values. COO entries of one cell are added."""
     if isinstance(X, SparseRows):
         if d is not None and X.d != d:
             raise ValueError(f"{name} has {X.d} columns, but the learner was started with {d}")

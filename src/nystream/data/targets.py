@@ -1,4 +1,4 @@
-"""Labels that people have: names of classes, numbers, several columns of them, some missing."""
+"""Conversion of labels: names of classes, numbers, several columns, missing ones."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy.typing as npt
 from nystream.data.inputs import is_masked
 from nystream.data.places import Place
 from nystream.data.reading import read
-from nystream.data.values import converted, is_absent
+from nystream.data.values import convert, is_absent
 from nystream.runtime.types import Array
 
 Counts: TypeAlias = npt.NDArray[np.intp]
 Places: TypeAlias = Callable[[int], Place]
-"""Gives the place of a row, for messages."""
+"""A function from a row number to its place, for messages."""
 
 __all__ = [
     "Counts",
     "class_names",
-    "columns_of",
     "first_label",
-    "numbered",
+    "number_classes",
     "numbers_of",
+    "target_columns",
 ]
 
 
-def columns_of(y: Any, n: int) -> list[Any]:
-    """The target or targets of n rows, one sequence each."""
+def target_columns(y: Any, n: int) -> list[Any]:
+    """Return the targets of n rows, one sequence each."""
     if hasattr(y, "columns") or hasattr(y, "column_names") or (isinstance(y, np.ndarray) and y.dtype.names):
         table = read(y)
         parts, length = list(table.columns.values()), table.n
@@ -49,7 +49,7 @@ def columns_of(y: Any, n: int) -> list[Any]:
 
 
 def _values(y: Any) -> Any:
-    """An array or a list of labels; of lists of several targets each, a matrix."""
+    """Return labels as an array or a list, or a matrix for several targets."""
     if type(y) is not np.ndarray and is_masked(y):
         return np.ma.filled(y.astype(object), None)
     if isinstance(y, np.ndarray):
@@ -66,7 +66,7 @@ def _values(y: Any) -> Any:
 
 
 def class_names(values: Any) -> list[Any]:
-    """Classes by name: a string, a boolean, or a number (3.0 is 3); None where there is none."""
+    """Return class names: a string, a boolean, or a number (3.0 is 3); None for a missing label."""
     return [_name(value) for value in (values.tolist() if isinstance(values, np.ndarray) else values)]
 
 
@@ -87,22 +87,22 @@ def _name(value: Any) -> Any:
 
 
 def numbers_of(parts: list[Any], names: list[str], place: Places) -> Array:
-    """Targets (n, K), nan where missing."""
-    columns = [converted(part, "number", name, place=place)[0] for part, name in zip(parts, names, strict=True)]
+    """Return targets (n, K), nan if missing."""
+    columns = [convert(part, "number", name, place=place)[0] for part, name in zip(parts, names, strict=True)]
     return np.column_stack(columns)
 
 
 def first_label(part: Any) -> Any:
-    """The first label that is there, or None."""
+    """Return the first label that is not missing, or None."""
     return next((value for value in part if not is_absent(value) and value != ""), None)
 
 
-def numbered(
+def number_classes(
     labels: list[Any], classes: list[Any], places: dict[Any, int], place: Places | None
 ) -> tuple[Array, Counts, list[Any]]:
-    """Numbers of classes (n, 1), nan where missing, how many were known before each row, and all classes now.
+    """Return class numbers (n, 1), nan if missing, the number of known classes before each row, and all classes.
 
-    A class of another kind than those so far is refused, unless `place`, what messages call a row, is None.
+    A class of another kind than those so far is an error, unless `place` is None.
     """
     classes, places = list(classes), dict(places)
     Y, before = np.empty((len(labels), 1)), np.empty(len(labels), dtype=np.intp)
@@ -122,7 +122,7 @@ def numbered(
 
 
 def _check_alike(label: Any, classes: list[Any], place: str) -> None:
-    """Refuse a class of another kind than those so far: a name among numbers, a fraction among whole numbers."""
+    """Raise an error for a class of another kind: a name among numbers, or a fraction among whole numbers."""
     if not classes or isinstance(label, str) == isinstance(classes[0], str):
         if isinstance(label, float) and classes and all(isinstance(name, int) for name in classes):
             raise ValueError(

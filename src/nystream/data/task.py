@@ -1,4 +1,4 @@
-"""The rule that tells the task from the labels. Everything that has to choose a task asks `choose_task`."""
+"""The rule that infers the task from the labels. All callers use `choose_task`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["LABELS", "MOST_CLASSES", "TASKS", "TaskChoice", "choose_task"]
 
 TASKS = ("regression", "classification", "novelty")
 LABELS = 1000
-"""The first rows whose labels are looked at."""
+"""Number of first rows whose labels are examined."""
 MOST_CLASSES = 20
 """Whole numbers with more distinct values than this are quantities."""
 SHOWN = 3

@@ -1,4 +1,4 @@
-"""Values of one column as its kind has them: numbers, booleans, times or words; a value that does not fit is named."""
+"""Conversion of the values of a column to its kind, with errors that name values that do not fit."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from nystream.data.cells import (
 from nystream.data.places import BadCell, Place
 from nystream.runtime.types import Array
 
-__all__ = ["boolean", "converted", "drop_absent", "is_absent", "moment", "number", "numbers_as_written", "word"]
+__all__ = ["boolean", "convert", "drop_absent", "is_absent", "moment", "number", "numbers_as_written", "word"]
 
 TRUE = frozenset({"true", "t", "yes", "y", "on", "1"})
 FALSE = frozenset({"false", "f", "no", "n", "off", "0"})
 MOST_NAMED = 3
-"""Cells that a message shows, of those that do not fit a column: enough to see a pattern."""
+"""Largest number of wrong cells in a message: enough to see a pattern."""
 LONG_INTEGER = 19
 """A whole number with this many digits may not fit 64 bits; it is read as a float."""
 
@@ -39,7 +39,7 @@ Times: TypeAlias = npt.NDArray[np.datetime64]
 
 
 def is_absent(value: Any) -> bool:
-    """None, nan, NaT or pandas' NA."""
+    """Return whether a value is None, nan, NaT or pandas' NA."""
     if value is None:
         return True
     if isinstance(value, (str, bytes, int)):
@@ -79,7 +79,7 @@ def _number_as_written(text: str, mark: str | None) -> int | float | None:
     return None if found is MISFIT else found
 
 
-def converted(
+def convert(
     values: Any,
     kind: str,
     name: str,
@@ -88,7 +88,7 @@ def converted(
     tolerant: bool = False,
     format: str | None = None,
 ) -> tuple[Any, int]:
-    """The column as its kind has it, and how many values did not fit (`tolerant`: they are missing; else an error).
+    """Convert a column to its kind. Return it and the number of misfits (`tolerant`: missing; else an error).
 
     `place` gives the place of a row for messages. `format` is the decimal mark of numbers or the order of day and month
     of times, as `parse_number` and `parse_time` take them. Numbers and booleans are float64 with nan, times
@@ -136,7 +136,7 @@ def _one_by_one(
 
 
 def _quick(values: Any, kind: str, format: str | None) -> Any:
-    """The whole column at once, where nothing in it is doubtful; else None."""
+    """Convert the whole column at once if all values are plain; else return None."""
     if isinstance(values, np.ndarray):
         if kind in ("number", "boolean") and values.dtype.kind in "biuf":
             return np.asarray(values, dtype=np.float64)
@@ -157,7 +157,7 @@ def _quick(values: Any, kind: str, format: str | None) -> Any:
 
 
 def _epochs(values: Any) -> Times | None:
-    """Seconds, milli- or microseconds since 1970, none of which may be a day such as 20230105."""
+    """Convert seconds, milli- or microseconds since 1970, without days such as 20230105."""
     size = np.abs(values.astype(np.float64))
     is_far = (size > 1e8) & ~((size > 1.8e13) & (size < 2.3e13)) & (size < 1e17)  # no 20230105, no 20230105103000
     if not bool((is_far | (size == 0) | np.isnan(size)).all()):
@@ -170,7 +170,7 @@ def _epochs(values: Any) -> Times | None:
 
 
 def _iso(values: Any) -> Times | None:
-    """Times in ISO 8601 without a zone, None among them."""
+    """Convert times in ISO 8601 without a zone, or None."""
     read = datetime.datetime.fromisoformat
     try:
         times = [None if v is None else read(v) for v in values if v is None or v[4] == "-"]
@@ -182,7 +182,7 @@ def _iso(values: Any) -> Times | None:
 
 
 def _plain_words(values: Any) -> Any:
-    """A column of which every value is a word as it is, or None; else None."""
+    """Return a column of plain words and None as it is; else None."""
     there = [value for value in values if value is not None]
     if set(map(type, there)) != {str} or not all(there) or not all(map(str.isascii, there)):
         return None
@@ -192,7 +192,7 @@ def _plain_words(values: Any) -> Any:
 
 
 def _written(values: Any, mark: str) -> Array | None:
-    """Numbers that were written plainly as text, as files have them, None among them."""
+    """Convert plain numbers written as text, or None."""
     try:
         if mark != ".":
             if mark == "," and any(v is not None and "." in v for v in values):
@@ -206,7 +206,7 @@ def _written(values: Any, mark: str) -> Array | None:
 
 
 def number(value: Any, format: str = ".") -> Any:
-    """A finite float, nan for a string that stands for an absent one, or MISFIT; `format` is the decimal mark."""
+    """Return a finite float, nan for a missing value, or MISFIT; `format` is the decimal mark."""
     if isinstance(value, (bytes, np.bytes_)):
         value = value.decode("utf-8", "replace")
     if isinstance(value, str):
@@ -223,7 +223,7 @@ def number(value: Any, format: str = ".") -> Any:
 
 
 def boolean(value: Any) -> Any:
-    """0.0 or 1.0, nan for a string that stands for an absent one, or MISFIT."""
+    """Return 0.0 or 1.0, nan for a missing value, or MISFIT."""
     if isinstance(value, str):
         text = value.strip().lower()
         return 1.0 if text in TRUE else 0.0 if text in FALSE else math.nan if is_missing(text) else MISFIT
@@ -232,9 +232,9 @@ def boolean(value: Any) -> Any:
 
 
 def word(value: Any) -> Any:
-    """A string; a whole number without its fraction, so that 12345 and 12345.0 are one level. None for an empty one.
+    """Return a string, or None for an empty one. 12345 and 12345.0 give the same string.
 
-    Half a character, as texts have it that were cut in the middle of one, becomes "?".
+    Half a character, from a text that was cut inside one, becomes "?".
     """
     if isinstance(value, str):
         return (value if value.isascii() else value.encode("utf-8", "replace").decode()) or None
@@ -248,7 +248,7 @@ def word(value: Any) -> Any:
 
 
 def moment(value: Any, format: str = MONTH_FIRST) -> Any:
-    """A time without zone (UTC where it had one), None for a string that stands for an absent one, or MISFIT.
+    """Return a time without zone (UTC if it had one), None for a missing value, or MISFIT.
 
     `format` is the order of day and month.
     """
@@ -273,8 +273,8 @@ def _naive(time: datetime.datetime) -> datetime.datetime:
 
 
 def as_floats(values: Any) -> Array:
-    """Numbers of any column, nan where there are none."""
-    found: Array = converted(values, "number", "", tolerant=True)[0]
+    """Return the numbers of any column, nan for missing ones."""
+    found: Array = convert(values, "number", "", tolerant=True)[0]
     return found
 
 

@@ -1,4 +1,4 @@
-"""Public datasets by name: where they come from, where they are on this machine, and their rows as streams."""
+"""Public datasets by name: their sources, their files on this machine, and their rows as streams."""
 
 from nystream.datasets.entry import Dataset, File
 from nystream.datasets.loading import frames, load, stream, truth

@@ -1,4 +1,4 @@
-"""What is known of a dataset: its files, their checksums, where they are published, how they are read."""
+"""The description of a dataset: its files, checksums, sources and reader."""
 
 from __future__ import annotations
 
@@ -22,20 +22,19 @@ class File:
     Attributes
     ----------
     path : str
-        Where it lies in a folder of datasets, with / between the parts.
+        Its path in a folder of datasets, with / between the parts.
     rows : int or None
-        Rows (frames of a video); None for a file that only accompanies another, labels or masks.
+        Rows (frames of a video); None for a file of labels or masks that accompanies another.
     part : str
         "train", "test", or "all" where the dataset is not split.
     sha256 : str or None
-        Checksum of the content: of what is inside, if the file is packed by gzip, bzip2 or xz, so that packing it
-        otherwise changes nothing. None where no copy could be examined.
+        Checksum of the content, after unpacking gzip, bzip2 or xz. None if no copy could be examined.
     url : str or None
-        Where its publisher serves it; None where no stable public place is known.
+        The publisher's address; None if no stable public address is known.
     served : "same", "<algorithm>:<hash>" or None
         How a download is checked: "same" means that it unpacks to `sha256`; a hash is that of the bytes as served.
-        None: its text differs from the copy that was examined, or there was none; then only rows and columns are
-        counted, when it is read.
+        None means that its text differs from the examined copy, or that there was none. Then rows and columns are
+        counted when it is read.
     """
 
     path: str
@@ -47,20 +46,20 @@ class File:
 
     @property
     def download(self) -> str | None:
-        """Where a download of it lies in the same folder: beside `path`, under its publisher's name, unzipped."""
+        """Path of a download in the same folder: beside `path`, unzipped, with the publisher's name."""
         if self.url is None:
             return None
         return posixpath.join(posixpath.dirname(self.path), posixpath.basename(self.url).removesuffix(".zip"))
 
     @property
     def paths(self) -> list[str]:
-        """All names under which it may be found in a folder of datasets."""
+        """All paths at which it may be found in a folder of datasets."""
         return [self.path] if self.download in (None, self.path) else [self.path, str(self.download)]
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What published experiments do to the whole table before its first row is learnt, in words and as a function."""
+    """The preprocessing of published experiments, in words and as a function of the whole table."""
 
     text: str = "none: as distributed"
     apply: Callable[[Array, Array], tuple[Array, Array]] | None = None
@@ -78,14 +77,14 @@ class Dataset:
         Features; pixels of a frame for a video.
     files : tuple of File
     licence, citation, home : str
-        What its publisher states ("not stated" included), whom to cite, the page about it.
+        The publisher's licence (or "not stated"), the citation, the page about it.
     read : callable or None
-        From the paths of one part to its stream; None for a video.
+        A function from the paths of one part to its stream; None for a video.
     preparation : Preparation
     note : str
-        What a reader of results should know: order of the rows, what is missing.
+        Facts that matter for results, such as the order of the rows or missing values.
     frames, masks : str
-        For a video: its frames and true masks, from the folder of its first file on; a path may go on in an archive.
+        For a video: paths of frames and true masks, relative to its first file's folder, perhaps in an archive.
     """
 
     name: str
@@ -103,16 +102,16 @@ class Dataset:
 
     @property
     def rows(self) -> int:
-        """Rows of all parts."""
+        """Number of rows of all parts."""
         return sum(file.rows or 0 for file in self.files)
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Parts in the order in which they are read."""
+        """Names of the parts in the order in which they are read."""
         return tuple(dict.fromkeys(file.part for file in self.files))
 
     def of_part(self, part: str = "all") -> tuple[File, ...]:
-        """The files of a part; "all" is every part."""
+        """Return the files of a part, or of all parts for "all"."""
         if part == "all":
             return self.files
         if part not in self.parts:

@@ -6,7 +6,7 @@ import os
 from itertools import groupby
 
 from nystream.datasets.entry import Dataset
-from nystream.datasets.reading import Parts
+from nystream.datasets.reading import PartStream
 from nystream.datasets.registry import find
 from nystream.datasets.store import fetch
 from nystream.runtime.types import Array
@@ -23,7 +23,7 @@ def stream(
     data: str | os.PathLike[str] | None = None,
     download: bool = True,
 ) -> Stream:
-    """A dataset as a stream, in the order of its files, in bounded memory unless it is prepared.
+    """Return a dataset as a stream in the order of its files, in bounded memory unless it is prepared.
 
     Parameters
     ----------
@@ -34,10 +34,10 @@ def stream(
     prepared : bool
         Apply the preparation of published experiments (`DATASETS[name].preparation`), which needs the whole table.
     data : path, optional
-        A folder that holds the files; default the one that the environment variable NYSTREAM_DATA names. What is not
-        there is looked for among earlier downloads, then downloaded.
+        The folder of the files; default: the environment variable NYSTREAM_DATA. Files that are not there are taken
+        from earlier downloads, or downloaded.
     download : bool
-        False: what is not here is an error.
+        False: a missing file is an error.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def stream(
         members = list(group)
         paths = [fetch(dataset, file, data, download=download) for file in members]
         streams.append((dataset.read(*paths), sum(file.rows or 0 for file in members)))
-    whole = Parts(dataset, streams)
+    whole = PartStream(dataset, streams)
     apply = dataset.preparation.apply
     if not prepared or apply is None:
         return whole
@@ -72,7 +72,7 @@ def load(
     data: str | os.PathLike[str] | None = None,
     download: bool = True,
 ) -> tuple[Array, Array]:
-    """A dataset in memory: X (n, d) and y (n,); parameters as `stream`.
+    """Return a dataset in memory: X (n, d) and y (n,). Parameters as `stream`.
 
     Classes are -1 and +1 where the file says so, otherwise 0..K-1.
     """
@@ -80,13 +80,13 @@ def load(
 
 
 def frames(name: str, data: str | os.PathLike[str] | None = None) -> str:
-    """The frames of a video as `nystream video` takes them: a path that may go on inside an archive."""
+    """Return the path of the frames of a video for `nystream video`. It may continue inside an archive."""
     dataset = _video(name)
     return str(fetch(dataset, dataset.files[0], data).parent / dataset.frames)
 
 
 def truth(name: str, data: str | os.PathLike[str] | None = None) -> str:
-    """The true masks of a video, likewise."""
+    """Return the path of the true masks of a video."""
     dataset = _video(name)
     if not dataset.masks:
         raise ValueError(f"{name} has no true masks")

@@ -1,4 +1,4 @@
-"""From the files of datasets to streams: parts one after the other, images with labels, tables in two files."""
+"""Read the files of datasets as streams: parts in sequence, images with labels, tables in two files."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from nystream.runtime.types import Array
 from nystream.streams.base import Stream
 from nystream.streams.cutting import Block
 from nystream.streams.in_memory import ArrayStream
-from nystream.streams.text import TextFile, unpacked
+from nystream.streams.text import TextFile, unpack
 
-__all__ = ["Parts", "covtype_binary", "idx_images", "min_max", "scaled_by", "two_tables"]
+__all__ = ["PartStream", "covtype_binary", "idx_images", "min_max", "scaled_by", "two_tables"]
 
 _IDX_BYTES = 8  # the type of the values in an idx header: unsigned bytes
 
 
-class Parts(Stream):
-    """The parts of a dataset one after the other; rows and columns are counted on the way.
+class PartStream(Stream):
+    """A stream of the parts of a dataset in sequence. Rows and columns are counted and checked.
 
     Parameters
     ----------
     dataset : Dataset
     streams : sequence of (Stream, int)
-        Each with the number of rows that it must have.
+        Each stream with its expected number of rows.
     """
 
     def __init__(self, dataset: Dataset, streams: Sequence[tuple[Stream, int]]) -> None:
@@ -66,37 +66,37 @@ class Parts(Stream):
 
 
 def idx_images(images: str | os.PathLike[str], labels: str | os.PathLike[str]) -> Stream:
-    """Images and labels in the idx format of MNIST as rows of pixels 0..255 and class numbers."""
+    """Read images and labels in the idx format of MNIST as rows of pixels 0..255 and class numbers."""
     X, y = _idx(images), _idx(labels)
     return ArrayStream(X.reshape(len(X), -1), y, task="classification", name=os.path.basename(images))
 
 
 def two_tables(rows: str | os.PathLike[str], targets: str | os.PathLike[str]) -> Stream:
-    """Features in one comma-separated file, class numbers in another."""
+    """Read features from one comma-separated file and class numbers from another."""
     X, y = (np.loadtxt(TextFile(path).lines(), delimiter=",") for path in (rows, targets))
     return ArrayStream(X, y, task="classification", name=os.path.basename(rows))
 
 
 def min_max(low: float, high: float, X: Array, y: Array) -> Block:
-    """Each feature from its least to its largest value, as `low` to `high`; a constant one becomes `low`."""
+    """Scale each feature from its range to [`low`, `high`]. A constant feature becomes `low`."""
     least, most = X.min(axis=0), X.max(axis=0)
     spread = np.where(most > least, most - least, 1.0)
     return low + (high - low) * (X - least) / spread, y
 
 
 def scaled_by(factor: float, X: Array, y: Array) -> Block:
-    """Features times a number."""
+    """Multiply the features by a number."""
     return X * factor, y
 
 
 def covtype_binary(X: Array, y: Array) -> Block:
-    """Features to [0, 1]; +1 for the second class, -1 for all others."""
+    """Scale features to [0, 1]; label the second class +1 and all others -1."""
     return min_max(0.0, 1.0, X, np.where(y == 1, 1.0, -1.0))
 
 
 def _idx(path: str | os.PathLike[str]) -> npt.NDArray[np.uint8]:
     name = os.path.basename(path)
-    with open(path, "rb") as raw, unpacked(raw, name) as file:
+    with open(path, "rb") as raw, unpack(raw, name) as file:
         content = file.read()
     axes = content[3] if len(content) > 3 else 0
     shape = tuple(int(n) for n in np.frombuffer(content, ">u4", axes, 4)) if len(content) >= 4 + 4 * axes else ()

@@ -1,4 +1,4 @@
-"""The datasets, by name. Checksums are of the content of files that were examined; counts were made from them."""
+"""All datasets by name. Checksums and counts come from files that were examined."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in (*TABLES, *
 
 
 def find(name: str) -> Dataset:
-    """The dataset of that name, or a ValueError that lists those there are."""
+    """Return the dataset of that name, or raise a ValueError that lists all names."""
     if name not in DATASETS:
         close = difflib.get_close_matches(name, DATASETS, 1)
         hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(DATASETS)}"

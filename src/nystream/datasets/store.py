@@ -1,4 +1,4 @@
-"""Where the files of datasets are on this machine, and how those that are missing are downloaded."""
+"""Find the files of datasets on this machine, and download missing ones."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from types import ModuleType
 from typing import Any
 
 from nystream.datasets.entry import Dataset, File
-from nystream.streams.text import unpacked
+from nystream.streams.text import unpack
 
 __all__ = ["CACHE", "DATA", "cache_folder", "check", "content_sha256", "data_folder", "fetch", "locate"]
 
 DATA = "NYSTREAM_DATA"
-"""Environment variable: a folder that already holds files, one subfolder a dataset."""
+"""Environment variable: a folder that holds files, with one subfolder for each dataset."""
 CACHE = "NYSTREAM_CACHE"
-"""Environment variable: where downloads are kept; default ~/.cache/nystream (under XDG_CACHE_HOME, if that is set)."""
+"""Environment variable: the folder of downloads; default ~/.cache/nystream (under XDG_CACHE_HOME, if that is set)."""
 
 _PIECE = 1 << 20  # bytes hashed at a time
 
 
 def data_folder(data: str | os.PathLike[str] | None = None) -> Path | None:
-    """The folder given, else the one that NYSTREAM_DATA names, else None. One that does not exist is an error."""
+    """Return the given folder, else the one that NYSTREAM_DATA names, else None. A missing folder is an error."""
     named = os.fspath(data) if data is not None else os.environ.get(DATA, "")
     if not named:
         return None
     folder = Path(named).expanduser()
     if not folder.is_dir():
         whose = "the data folder" if data is not None else DATA
-        raise FileNotFoundError(f"{whose} is {named!r}, which is no folder; name the one that holds the datasets")
+        raise FileNotFoundError(f"{whose} is {named!r}, which is not a folder; name the folder that holds the datasets")
     return folder
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept."""
+    """Return the folder of downloads."""
     if os.environ.get(CACHE):
         return Path(os.environ[CACHE]).expanduser()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nystream"
 
 
 def locate(file: File, data: str | os.PathLike[str] | None = None) -> Path | None:
-    """The file, in the data folder or else among the downloads; None where it is in neither."""
+    """Return the path of the file in the data folder or among the downloads, or None."""
     for folder in (data_folder(data), cache_folder()):
         for path in file.paths if folder is not None else ():
             if folder is not None and (folder / path).is_file():
@@ -55,17 +55,17 @@ def locate(file: File, data: str | os.PathLike[str] | None = None) -> Path | Non
 
 
 def fetch(dataset: Dataset, file: File, data: str | os.PathLike[str] | None = None, *, download: bool = True) -> Path:
-    """The file, downloaded if it has to be.
+    """Return the path of the file, after downloading it if necessary.
 
-    A file that is here is taken as it is (`check` compares checksums). A download is checked before it gets its name,
-    so that a wrong or interrupted one leaves nothing behind.
+    An existing file is not checked (`check` compares checksums). A download is checked before it gets its name, so a
+    wrong or interrupted download leaves no file behind.
 
     Raises
     ------
     FileNotFoundError
-        It is not here and cannot be had; the message says what to do.
+        It is not here and cannot be downloaded. The message says what to do.
     ValueError
-        What was downloaded has another checksum.
+        The download has another checksum.
     """
     found = locate(file, data)
     if found is not None:
@@ -78,7 +78,7 @@ def fetch(dataset: Dataset, file: File, data: str | os.PathLike[str] | None = No
     pooch = _pooch(dataset, file, data)
     log = pooch.get_logger()
     level = log.level
-    log.setLevel(logging.WARNING)  # it advises programmers about checksums, which are compared here
+    log.setLevel(logging.WARNING)  # its advice about checksums does not apply: they are compared here
     try:
         path = pooch.retrieve(
             file.url, None, fname=target.name, path=target.parent, downloader=_Checked(pooch, dataset, file)
@@ -92,9 +92,9 @@ def fetch(dataset: Dataset, file: File, data: str | os.PathLike[str] | None = No
 
 
 def check(dataset: Dataset, data: str | os.PathLike[str] | None = None) -> dict[str, bool | None]:
-    """Whether the content of each file that is here has its checksum, by path; None where there is none to compare.
+    """Return, by path, whether each existing file has its checksum; None if there is none to compare.
 
-    A download that differs from the copy which was examined, and says so in `File.served`, has none.
+    A download that differs from the examined copy (see `File.served`) has none.
     """
     verdicts: dict[str, bool | None] = {}
     for file in dataset.files:
@@ -108,18 +108,18 @@ def check(dataset: Dataset, data: str | os.PathLike[str] | None = None) -> dict[
 
 
 def content_sha256(path: str | os.PathLike[str]) -> str:
-    """The checksum of what is inside a file packed by gzip, bzip2 or xz; any other, zip too, counts as it is."""
+    """Return the checksum of the content of a gzip, bzip2 or xz file, or of the bytes of any other file."""
     if zipfile.is_zipfile(path):
         return _hash(path, "sha256")
     digest = hashlib.sha256()
-    with open(path, "rb") as raw, unpacked(raw, os.path.basename(path)) as content:
+    with open(path, "rb") as raw, unpack(raw, os.path.basename(path)) as content:
         while piece := content.read(_PIECE):
             digest.update(piece)
     return digest.hexdigest()
 
 
 class _Checked:
-    """pooch's download with a progress bar, unzipped and checked before pooch gives the file its name."""
+    """A downloader for pooch with a progress bar. It unzips and checks a file before pooch names it."""
 
     def __init__(self, pooch: ModuleType, dataset: Dataset, file: File) -> None:
         self._get = pooch.HTTPDownloader(progressbar=sys.stderr.isatty(), chunk_size=_PIECE)
@@ -151,7 +151,7 @@ class _Checked:
 
 
 def _unzip(url: str, path: str) -> None:
-    """Put the one file of a zip archive in its place, where a publisher zips single files."""
+    """Replace a zip archive of one file by that file."""
     if not url.endswith(".zip"):
         return
     packed = f"{path}.packed"
@@ -184,7 +184,7 @@ def _pooch(dataset: Dataset, file: File, data: str | os.PathLike[str] | None) ->
 
 
 def _missing(dataset: Dataset, file: File, data: str | os.PathLike[str] | None, reason: str) -> str:
-    """One line: what is missing, why, and what to do."""
+    """Return a message of one line: what is missing, why, and what to do."""
     folder = data_folder(data)
     where = f"in {folder}" if folder is not None else f"here ({DATA} is not set)"
     return (

@@ -21,7 +21,7 @@ _PLATT = (
 
 
 def _adult_style(name: str, rows: tuple[int, int], columns: int, citation: str) -> Dataset:
-    """A binary set of the LIBSVM page in two plain files, of which no copy was examined."""
+    """Describe a binary set of the LIBSVM page in two plain files. No copy was examined."""
     files = [(name, rows[0], "train"), (f"{name}.t", rows[1], "test")]
     return Dataset(
         name,

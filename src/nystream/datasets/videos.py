@@ -15,7 +15,7 @@ _LOSSY = "Frames count from 0. The film is a lossy copy of the original pictures
 
 
 def _film(name: str, folder: str, frames: int, film: str, mask: tuple[str, str], script: str) -> Dataset:
-    """A Wallflower sequence as a film, one hand-made mask, and Wallflower's script of what happens when."""
+    """Describe a Wallflower sequence: a film, one hand-made mask, and Wallflower's list of events."""
     place = f"video/wallflower/{folder}"
     return Dataset(
         name,

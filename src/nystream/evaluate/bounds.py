@@ -1,7 +1,7 @@
 """Regret bounds of second-order learners, term by term, from numbers that they or `Hindsight` report.
 
-Every function takes numbers and returns `BoundTerms`: what the norm of the comparator costs, what the dimension of the
-data costs, and what else is paid. Regret is total loss minus that of a comparator f with |f|^2 = norm2; B bounds |y|.
+Every function takes numbers and returns `BoundTerms`: the terms of the comparator's norm, of the dimension, and others.
+Regret is total loss minus that of a comparator f with |f|^2 = norm2; B bounds |y|.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def sketched_kons(
 
 
 def a_priori(effective: float, *, ridge: float, top: float) -> float:
-    """d_eff (1 + log(1 + top/ridge)), which neither d_onl nor log det of a Gram matrix of norm `top` exceeds."""
+    """Return d_eff (1 + log(1 + top/ridge)), a bound on d_onl and log det of a Gram matrix of norm `top`."""
     return effective * (1 + math.log1p(top / ridge))
 
 

@@ -31,10 +31,10 @@ def compare(
     progress: Callable[[Snapshot], None] | None = None,
     jobs: int = 1,
 ) -> Comparison:
-    """Evaluate learners side by side, as `prequential` does each of them.
+    """Evaluate several learners on one stream, each as in `prequential`.
 
-    The stream is read once and each block is given to every learner, so that a pipe or a sensor can be raced on too.
-    The learners are trained in place: afterwards each has seen all rows.
+    The stream is read once and each block is given to every learner, so a pipe or a sensor works too. The learners are
+    trained in place.
 
     Parameters
     ----------
@@ -43,10 +43,9 @@ def compare(
     stream, metrics, every, block, delay, limit, progress
         As in `prequential`; `progress` is called for each learner at every reading.
     jobs : int, default 1
-        Learners that work at the same time, in processes of their own; a block is still read once, and given to each.
-        Everything but the time is the same to the last bit as with 1, where the linear algebra has one thread
-        (`OPENBLAS_NUM_THREADS=1`). Seconds are of the processor, so that they can be compared. Where processes cannot
-        be forked (Windows, macOS) it is 1.
+        Number of processes for the learners. A block is still read once. Everything but the time is the same bits as
+        with jobs=1 and one BLAS thread (`OPENBLAS_NUM_THREADS=1`). Seconds are processor time, so they can be compared.
+        Without fork (Windows, macOS) it is 1.
 
     Returns
     -------
@@ -66,7 +65,7 @@ def compare(
     if not named:
         raise ValueError("learners is empty; give at least one")
     if len({id(learner) for learner in named.values()}) < len(named):
-        raise ValueError("one learner object is given twice and would learn every row twice; give learner.clone()")
+        raise ValueError("one learner object occurs twice and would learn every row twice; pass learner.clone()")
     at_least("delay", delay, 0)
     at_least("jobs", jobs, 1)
     stream = settle_tasks(stream, named.values(), at_least("block", block, 1))

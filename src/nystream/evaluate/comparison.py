@@ -1,4 +1,4 @@
-"""Several results of one stream, side by side."""
+"""The results of several learners on one stream."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 from nystream.evaluate.result import Result, dumps, loads, write
-from nystream.evaluate.table import aligned, figures
+from nystream.evaluate.table import align, figures
 from nystream.runtime.cards import card
 
 __all__ = ["Comparison"]
 
 
 class Comparison:
-    """The results of learners that saw the same rows, in the order they were given.
+    """The results of several learners on the same rows, in the given order.
 
     `comparison["FOGD"]` is one result; iterating gives all; `print(comparison)` shows the last readings, with the
     best of each column marked.
@@ -57,25 +57,25 @@ class Comparison:
         return any(result.interrupted for result in self.results)
 
     def final(self, metric: str) -> dict[str, float]:
-        """The last reading of a metric for each learner (NaN where it was not measured)."""
+        """Return the last reading of a metric for each learner (NaN if it was not measured)."""
         if metric not in self.metrics:
             raise KeyError(f"{metric!r} was not measured; there are {', '.join(self.metrics)}")
         return {result.name: result.final.get(metric, math.nan) for result in self.results}
 
     def best(self, metric: str) -> str | None:
-        """The learner with the best last reading (the first of equals); None if none is a number, or better."""
+        """Return the learner with the best last reading (the first of equals), or None if there is none."""
         finals = {name: value for name, value in self.final(metric).items() if not math.isnan(value)}
         direction = next(r.directions.get(metric) for r in self.results if metric in r.columns)
         pick = max if direction == "higher" else min
         return pick(finals, key=finals.__getitem__) if finals and direction is not None else None
 
     def table(self) -> str:
-        """The last readings as aligned text; a star marks the best of each column."""
+        """Return the last readings as aligned text. A star marks the best of each column."""
         columns = [self.names]
         for metric in self.metrics:
             cells, best = figures(self.final(metric).values()), self.best(metric)
             columns.append([f"{c}{'*' if n == best else ' '}" for c, n in zip(cells, self.names, strict=True)])
-        return aligned(["learner", *(f"{metric} " for metric in self.metrics)], columns, left=1)
+        return align(["learner", *(f"{metric} " for metric in self.metrics)], columns, left=1)
 
     def __str__(self) -> str:
         return f"{self.table()}\n{self._seen()}; * best"
@@ -97,19 +97,19 @@ class Comparison:
         return card("Comparison", "", facts, ["learner", *self.metrics], list(zip(*columns, strict=True)), marked)
 
     def to_json(self) -> str:
-        """All results as standard JSON."""
+        """Return all results as standard JSON."""
         return dumps({"results": [result.to_dict() for result in self.results]})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         content: Any = loads(text)
         if not isinstance(content, dict) or not isinstance(content.get("results"), list):
             raise ValueError("not a comparison: it has no list 'results'")
         return cls([Result.from_dict(result) for result in content["results"]])
 
     def to_csv(self) -> str:
-        """One line a learner and reading: `learner`, `n`, then the metrics; an empty cell was not measured."""
+        """Return CSV with a line for each learner and reading: `learner`, `n`, metrics; empty if not measured."""
         lines = io.StringIO()
         writer = csv.DictWriter(lines, ["learner", "n", *self.metrics], lineterminator="\n")
         writer.writeheader()
@@ -119,5 +119,5 @@ class Comparison:
         return lines.getvalue()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a file; the extension chooses: .json holds everything, .csv the columns."""
+        """Write a file: .json for everything, .csv for the columns."""
         write(path, {".json": self.to_json, ".csv": self.to_csv})

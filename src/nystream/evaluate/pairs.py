@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from nystream.data.frames import columns_of as columns_of_numbers
+from nystream.data.frames import frame_columns
 from nystream.data.inputs import rows_at_once
 from nystream.data.items import blocks_of_items
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
-from nystream.data.targets import columns_of, first_label
+from nystream.data.targets import first_label, target_columns
 from nystream.data.values import is_absent
 from nystream.model import Model
 from nystream.model.labels import labels_in
@@ -28,14 +28,14 @@ def are_tables(rows: Any, models: Sequence[Model]) -> bool:
     if not models or not names or any(s is not None and not set(s.names) <= set(names) for s in schemas):
         return False
     alike = all(s is None or s.names == names for s in schemas)
-    return not alike or columns_of_numbers(rows) is None
+    return not alike or frame_columns(rows) is None
 
 
 def are_names_with_gaps(y: Any, n: int) -> bool:
     """Whether labels are names of classes of which some are missing: those only a model takes."""
     if y is None or isinstance(y, str) or (isinstance(y, np.ndarray) and y.dtype.kind in "biuf"):
         return False
-    parts = columns_of(y, n)
+    parts = target_columns(y, n)
     return len(parts) == 1 and isinstance(first_label(parts[0]), str) and any(map(is_absent, parts[0]))
 
 
@@ -93,7 +93,7 @@ def _schema(models: Sequence[Model]) -> Schema | None:
 
 def _labels(y: Any, n: int) -> Any:
     """Labels of n rows, of several targets a matrix."""
-    parts = columns_of(y, n)
+    parts = target_columns(y, n)
     return parts[0] if len(parts) == 1 else np.column_stack(parts)
 
 

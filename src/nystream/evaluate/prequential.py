@@ -52,12 +52,12 @@ def prequential(
     learn: bool = True,
     watch: Callable[[Array], None] | None = None,
 ) -> Result:
-    """Test, then train, over a stream; read the metrics every so many rows.
+    """Evaluate a learner on a stream: predict each row, then learn it, and read metrics.
 
-    Each row is predicted before its label is used. Rows that are predicted before the first label is learnt count in no
-    metric. Readings are taken at the same rows, and have the same bits, whatever `block` is. Time is measured around
-    the learner alone. The learner is trained by this, in place; give `learner.clone()` to keep it fresh. Ctrl-C stops
-    cleanly: the result holds what was measured, and says so in `interrupted`.
+    Each row is predicted before its label is used. Rows before the first learnt label do not count in
+    metrics. Readings are taken at the same rows, and have the same bits, whatever `block` is. Time is measured around
+    the learner alone. The learner is trained in place; pass `learner.clone()` to keep the original. Ctrl-C stops
+    cleanly: the result holds the readings so far and sets `interrupted`.
 
     Parameters
     ----------
@@ -124,9 +124,9 @@ def evaluate(
     progress: Callable[[Snapshot], None] | None,
     jobs: int = 1,
 ) -> list[Result]:
-    """One pass over the stream for all trials: a block is read once and given to each of them.
+    """Run one pass over the stream for all trials. A block is read once and given to each.
 
-    In turn, or with `jobs` > 1 to processes, so many of which work at the same time.
+    With `jobs` > 1 this number of processes works at the same time.
     """
     if every not in ("doubling", "logarithmic"):
         at_least("every", every, 1)
@@ -169,7 +169,7 @@ def _feed(trial: Trial, X: Any, Y: Any) -> None:
     try:
         trial.feed(X, Y)
     except BadCell:
-        raise  # it names file, row and column itself
+        raise  # the message has file, row and column already
     except ValueError as error:
         where = f"in the block that starts at row {trial.n} of the stream"
         raise ValueError(f"{trial.name}: {error} ({where})") from error
@@ -184,7 +184,7 @@ def _next_reading(n: int, every: Every) -> int:
 
 
 def _cut(blocks: Iterable[tuple[Any, Any]], every: Every, limit: int | None) -> Iterator[tuple[Any, Any]]:
-    """The blocks, cut where metrics are read and ended at `limit`; no block is asked for beyond that."""
+    """Yield blocks that are cut at readings and end at `limit`."""
     n, end = 0, at_least("limit", limit, 1) if limit is not None else None
     for X, Y in blocks:
         start = 0

@@ -1,4 +1,4 @@
-"""The best functions in hindsight of a stream that is over, regret against them, and the dimensions of its inputs."""
+"""Best functions in hindsight of a finished stream, regret against them, and dimensions of its inputs."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ class Comparator:
     loss: Loss
 
     def regret(self, predictions: Any) -> float:
-        """Total loss of predictions minus that of f."""
+        """Return the total loss of predictions minus that of f."""
         p = np.asarray(predictions, dtype=np.float64)
         if p.shape != self.values.shape:
             raise ValueError(f"predictions must have shape {self.values.shape}, got {p.shape}")
         return float(np.sum(self.loss.value(self.y, p))) - self.total
 
     def charged_regret(self, predictions: Any) -> float:
-        """Regret that charges f for its norm: total loss of predictions minus (that of f + lam |f|^2)."""
+        """Return the total loss of predictions minus (that of f + lam |f|^2)."""
         return self.regret(predictions) - self.lam * self.norm2
 
 
 class Hindsight:
-    """What could have been known of a stream had it been known from the start.
+    """Functions chosen in hindsight for a whole stream.
 
     Its functions are f = Z w with |f| = |w|, where the columns of Z (n, r) are orthogonal: from the eigenvectors of the
     Gram matrix of a kernel, O(n^3), or of the second moments of features, O(n r^2). They are computed once; each ridge
     and loss is then cheap: O(n r) for the squared loss, in closed form, and O(n r^2) a Newton step for others.
 
-    The function without a ridge interpolates; regret against it says nothing, so that lam > 0 is asked for.
+    Without a ridge the function interpolates and the regret is meaningless, so lam must be > 0.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class Hindsight:
         return solver.meter_.online_dimension
 
     def residual(self, kernel: Kernel) -> float:
-        """mu: the largest eigenvalue of K - Z Z', what the features that this was made of miss of a kernel. O(n^3)."""
+        """Return mu, the largest eigenvalue of K - Z Z' for these features Z. O(n^3)."""
         gap = _gram(kernel, self.X) - self.Z @ self.Z.T
         return max(float(np.linalg.eigvalsh(gap)[-1]), 0.0)
 

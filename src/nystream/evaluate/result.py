@@ -1,4 +1,4 @@
-"""What an evaluation gives back: columns of readings, where they came from, and their forms as file and table."""
+"""The result of an evaluation: readings, settings, and their output as files and tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream.evaluate.metrics.base import Direction
-from nystream.evaluate.table import aligned, figures
+from nystream.evaluate.table import align, figures
 from nystream.runtime.cards import card
 
 __all__ = ["Column", "Result", "check_form", "dumps", "loads", "write"]
@@ -84,7 +84,7 @@ class Result:
     def table(self, rows: int = SHOWN) -> str:
         """The readings as aligned text: at most about `rows` of them, evenly spaced, the last always."""
         kept = self._kept(rows)
-        return aligned(list(self.columns), [figures(column[kept]) for column in self.columns.values()])
+        return align(list(self.columns), [figures(column[kept]) for column in self.columns.values()])
 
     def _kept(self, rows: int) -> list[int]:
         """Places of about so many readings, evenly spaced, the last among them."""
@@ -107,7 +107,7 @@ class Result:
         return card(self.name, self.learner, facts, list(self.columns), list(zip(*cells, strict=True)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, numbers and strings."""
+        """Return plain lists, numbers and strings."""
         columns = {name: values.tolist() for name, values in self.columns.items()}
         return {
             "name": self.name,
@@ -119,7 +119,7 @@ class Result:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave."""
+        """Read the output of `to_dict`."""
         try:
             columns = {k: np.array([_float(x) for x in v], dtype=np.float64) for k, v in content["columns"].items()}
             if len({len(column) for column in columns.values()}) != 1 or "n" not in columns:
@@ -130,12 +130,12 @@ class Result:
             raise ValueError(f"not a result of an evaluation: {error!r}") from None
 
     def to_json(self) -> str:
-        """Standard JSON: NaN is written as null, infinities as the strings "inf" and "-inf"."""
+        """Return standard JSON: NaN is null, infinities are the strings "inf" and "-inf"."""
         return dumps(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """What `to_json` wrote."""
+        """Read the output of `to_json`."""
         return cls.from_dict(loads(text))
 
     def to_csv(self) -> str:
@@ -156,7 +156,7 @@ class Result:
 
 
 def check_form(path: str | os.PathLike[str], forms: Iterable[str] = (".json", ".csv")) -> str:
-    """The extension of a path, or a ValueError where it does not tell the format."""
+    """Return the extension of a path, or raise a ValueError if it is not a known format."""
     extension = Path(path).suffix.lower()
     if extension not in forms:
         raise ValueError(f"cannot tell the format of {os.fspath(path)!r}; end it with {' or '.join(forms)}")
@@ -164,7 +164,7 @@ def check_form(path: str | os.PathLike[str], forms: Iterable[str] = (".json", ".
 
 
 def write(path: str | os.PathLike[str], forms: Mapping[str, Any]) -> None:
-    """Write what the form of the path's extension gives."""
+    """Write the form that belongs to the path's extension."""
     extension = check_form(path, forms)
     Path(path).write_text(forms[extension](), encoding="utf-8", newline="\n")
 
@@ -175,7 +175,7 @@ def dumps(content: Any) -> str:
 
 
 def loads(text: str) -> Any:
-    """What `dumps` wrote."""
+    """Read the output of `dumps`."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

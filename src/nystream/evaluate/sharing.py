@@ -1,4 +1,4 @@
-"""One stream for learners in several processes: read once, here, and every block given to each of them."""
+"""Share one stream among learners in several processes. It is read once, in the parent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nystream.runtime.processes import CONTEXT, Crew, Line
 __all__ = ["Given", "shared_out"]
 
 AHEAD = 16
-"""Blocks that the fastest learner may be ahead of the slowest: they are held meanwhile."""
+"""Largest number of blocks between the fastest and the slowest learner, which are kept in memory."""
 NEXT, STOP = "next", "stop"
 
 Block = tuple[Any, Any]
@@ -27,7 +27,7 @@ Evaluate = Callable[["Given", Trial, Callable[[Snapshot], None]], Result]
 
 
 class Given:
-    """The stream as a child sees it: blocks that it asks for, one at a time. It works in its turns only."""
+    """The stream in a child, which requests blocks one at a time."""
 
     def __init__(self, line: Line, turns: Any) -> None:
         self._line, self._turns = line, turns
@@ -54,10 +54,10 @@ def shared_out(
     jobs: int,
     progress: Callable[[Snapshot], None] | None,
 ) -> list[Result]:
-    """Results of trials that were not begun, each evaluated in a process of its own, so many working at any time.
+    """Evaluate each new trial in its own process, with a limited number at a time, and return the results.
 
-    The learners are trained as if here. Seconds are of the processor, of one thread: that others work too does not
-    count. After a Ctrl-C all end with the block they are at, and say so in their results; after another one at once.
+    The learners are trained as in this process. Seconds are processor time of one thread. After Ctrl-C all finish their
+    present block and mark their results as interrupted; a second Ctrl-C stops at once.
     """
     found: dict[str, Result] = {}
     by_name = {trial.name: trial for trial in trials}
@@ -90,7 +90,7 @@ def _tried(trial: Trial, evaluate: Evaluate, turns: Any, line: Line) -> tuple[Re
 
 
 class _Source:
-    """Blocks that somebody has not had yet, and who waits for one."""
+    """Blocks that some learner still needs, and the learners that wait for one."""
 
     def __init__(self, blocks: Iterator[Block], names: Sequence[str], interrupts: _Interrupts) -> None:
         self._blocks, self._interrupts = blocks, interrupts
@@ -108,7 +108,7 @@ class _Source:
         self._drop()
 
     def due(self) -> Iterator[tuple[str, Block | str | None]]:
-        """Who is answered now, and with what: nobody is given a block when it would be too far ahead."""
+        """Return the waiting learners that may get a block, and the block; no learner may be too far ahead."""
         for name in list(self._waiting):
             place = self._place[name] - self._first
             if not self._interrupts.happened and not self._ended and place == len(self._kept) < AHEAD:
@@ -142,7 +142,7 @@ class _Source:
 
 
 class _Interrupts:
-    """The first Ctrl-C is noted, except while a stream is read, which it ends; the second is raised."""
+    """A handler that records the first Ctrl-C (or ends reading of the stream) and raises the second."""
 
     def __init__(self) -> None:
         self.happened = False
@@ -160,7 +160,7 @@ class _Interrupts:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """While it lasts, a Ctrl-C is raised."""
+        """Raise Ctrl-C at once inside this context."""
         self._raised = True
         try:
             yield

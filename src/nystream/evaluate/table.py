@@ -1,11 +1,11 @@
-"""Tables for people: aligned text, numbers of a column with one precision."""
+"""Text tables with aligned columns and one precision per column."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 
-__all__ = ["aligned", "figures"]
+__all__ = ["align", "figures"]
 
 DIGITS = 5
 """Significant digits of the largest number of a column."""
@@ -15,7 +15,7 @@ SPREAD = 1e5
 
 
 def figures(values: Iterable[float]) -> list[str]:
-    """The numbers of one column as text: whole numbers in full, others with the same number of decimals."""
+    """Return the numbers of a column as text: integers in full, others with equal decimals."""
     numbers = [float(v) for v in values]
     sizes = [abs(v) for v in numbers if math.isfinite(v) and v != 0]
     if all(v == math.floor(v) for v in sizes) and all(v < 1e15 for v in sizes):
@@ -26,7 +26,7 @@ def figures(values: Iterable[float]) -> list[str]:
     return [f"{v:.{min(decimals, 6)}f}" if math.isfinite(v) else _special(v) for v in numbers]
 
 
-def aligned(header: Sequence[str], columns: Sequence[Sequence[str]], left: int = 0) -> str:
+def align(header: Sequence[str], columns: Sequence[Sequence[str]], left: int = 0) -> str:
     """A table: the first `left` columns are aligned to the left, the others to the right."""
     widths = [max(map(len, (name, *cells))) for name, cells in zip(header, columns, strict=True)]
 

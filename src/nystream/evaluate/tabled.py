@@ -1,4 +1,4 @@
-"""A model with its table as the evaluation loop sees it: outputs and labels as numbers."""
+"""An adapter of a model for the evaluation loop, with outputs and labels as numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from nystream.data.batch import Batch
 from nystream.data.places import Place
 from nystream.data.reading import Table
-from nystream.data.targets import class_names, columns_of, numbered, numbers_of
+from nystream.data.targets import class_names, number_classes, numbers_of, target_columns
 from nystream.model import Model
 from nystream.model.labels import Scores
 from nystream.runtime.types import Array, LabelKind
@@ -18,7 +18,7 @@ __all__ = ["Tabled"]
 
 
 class Tabled:
-    """What a `Trial` asks of a learner, answered by a model. Classes are numbered in the order in which they arrive."""
+    """An adapter of a model with the methods that `Trial` needs. Classes are numbered in order of appearance."""
 
     def __init__(self, model: Model) -> None:
         if model.task is None:
@@ -35,7 +35,7 @@ class Tabled:
         return self.run_scores(X, Y).P
 
     def run_scores(self, X: Any, Y: Any = None) -> Scores:
-        """Predictions, and labels as numbers, of rows that are learnt."""
+        """Return predictions and numeric labels of rows, and learn them."""
         return self.model.run_scores(X, Y)
 
     def predict(self, X: Any, ahead: int | None = None) -> Array:
@@ -51,10 +51,10 @@ class Tabled:
         targets = schema.targets if schema is not None else []
         if Y is None:
             return np.full((len(X), max(1, len(targets))), np.nan)
-        parts, at = columns_of(Y, len(X)), X.place if isinstance(X, (Table, Batch)) else Place
+        parts, at = target_columns(Y, len(X)), X.place if isinstance(X, (Table, Batch)) else Place
         if self.labels == "class":
             places = {name: k for k, name in enumerate(self._classes)}
-            numbers, _, self._classes = numbered(class_names(parts[0]), self._classes, places, at)
+            numbers, _, self._classes = number_classes(class_names(parts[0]), self._classes, places, at)
             return numbers
         return numbers_of(parts, targets or [f"y{k}" if k else "y" for k in range(len(parts))], at)
 

@@ -1,4 +1,4 @@
-"""The task of models that are evaluated before anybody said it, and the metric that fits a task."""
+"""Tasks of models without a declared task, and default metrics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nystream.data.reading import Table
-from nystream.data.targets import columns_of
+from nystream.data.targets import target_columns
 from nystream.data.task import LABELS, choose_task
 from nystream.evaluate.pairs import labels_of_first
 from nystream.learners.base import Learner
@@ -19,7 +19,7 @@ __all__ = ["settle_tasks", "usual_metric"]
 
 
 def settle_tasks(stream: Any, learners: Iterable[Learner | Model], block: int) -> Any:
-    """Choose the task of the models that have none from the first 1,000 labels; the stream to read from then on."""
+    """Choose the missing tasks of models from the first 1,000 labels. Return the stream to read."""
     unsure = [learner for learner in learners if isinstance(learner, Model) and learner.task is None]
     if not unsure:
         return stream
@@ -30,7 +30,7 @@ def settle_tasks(stream: Any, learners: Iterable[Learner | Model], block: int) -
         labels = stream.labels
     else:
         labels = None
-    choice = None if labels is None else choose_task(columns_of(labels, len(labels)))
+    choice = None if labels is None else choose_task(target_columns(labels, len(labels)))
     if choice is None:
         raise ValueError(
             f"none of the first {LABELS:,} rows has a label, so that the task is not known; say it, as in "
@@ -42,7 +42,7 @@ def settle_tasks(stream: Any, learners: Iterable[Learner | Model], block: int) -
 
 
 def usual_metric(learner: Learner | Model) -> str:
-    """The metric of a learner's task; of novelty, which has no labels, the size of the model."""
+    """Return the default metric of a learner's task; for novelty, the size of the model."""
     if isinstance(learner, Model):
         return {"classification": "accuracy", "novelty": "size"}.get(learner.task or "", "mse")
     return {"real": "mse", "none": "size"}.get(learner.labels, "accuracy")

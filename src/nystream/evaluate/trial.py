@@ -1,4 +1,4 @@
-"""One learner under test: it predicts, is timed and scored, and learns when the labels arrive."""
+"""The evaluation of one learner: predictions, time, scores and learning."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from nystream.learners.links import LINKS
 from nystream.model import Model
 from nystream.runtime.threads import is_child
 from nystream.runtime.types import Array, LabelKind
-from nystream.runtime.version import installed
+from nystream.runtime.version import installed_version
 
 __all__ = ["Snapshot", "Trial"]
 
 
 @runtime_checkable
 class Forecaster(Protocol):
-    """What is needed of a learner here: a `Learner`, or whatever hands on what it is told to one."""
+    """The protocol of evaluated learners: a `Learner` or a wrapper of one."""
 
     def predict(self, X: Any, ahead: int | None = None) -> Array: ...
     def step(self, x: Any, y: Any = None) -> Any: ...
@@ -41,7 +41,7 @@ class Forecaster(Protocol):
 
 
 class Snapshot(NamedTuple):
-    """What a progress function is told: a learner's name, rows so far, seconds inside it, and the metrics now."""
+    """The argument of a progress function: name, rows so far, seconds inside the learner, and metrics."""
 
     name: str
     n: int
@@ -114,11 +114,11 @@ class Trial:
         """Whether the learner returns labels as numbers with its predictions; scores of novelty come without."""
 
     def seconds_of_the_processor(self) -> None:
-        """From now on: that other processes work too does not count."""
+        """Measure processor time from now on."""
         self._clock = process_time
 
     def feed(self, X: Any, Y: Any) -> None:
-        """Rows in order: predicted before their labels are used, then learnt (at once, or `delay` rows later)."""
+        """Process rows in order: predict, then learn at once or `delay` rows later."""
         n, has_learnt = len(X), bool(self._inner.n_seen)
         Q: Array | None = None
         D: Array | None = None
@@ -147,7 +147,7 @@ class Trial:
         self.n += n
 
     def _blind_rows(self, Y: Any, n: int, has_learnt: bool) -> int:
-        """How many rows of a block are predicted before anything is learnt: up to and with the first that has a label.
+        """Return the number of rows of a block that are predicted before the first label is learnt.
 
         With a delay these are the rows until that label arrives. Without learning, and without labels, all rows count.
         """
@@ -169,7 +169,7 @@ class Trial:
                 metric.observe(Y[there])
 
     def _score(self, Y: Any, P: Array, Q: Array | None, D: Array | None) -> None:
-        """Let the metrics see the rows that have a label: predictions, probabilities, quantiles."""
+        """Update the metrics with the rows that have a label."""
         if isinstance(self._inner, Tabled):
             there = ~np.isnan(Y).any(axis=1)
             Y, P = Y[there], P[there]
@@ -191,12 +191,12 @@ class Trial:
         return P
 
     def finish(self) -> None:
-        """Learn the rows whose labels were still on their way; they were predicted and scored already."""
+        """Learn the rows whose labels were delayed. They are scored already."""
         while self._pending:
             self._timed(self._inner.step, *self._pending.popleft())
 
     def read(self) -> Snapshot:
-        """Note the metrics at this row."""
+        """Record the metrics at this row."""
         progress = Progress(self.n, self.seconds, self.learner)
         values: dict[str, float] = {}
         for metric in self.metrics:
@@ -230,7 +230,7 @@ class Trial:
 
     @property
     def _ahead(self) -> int | None:
-        """Where the learner learns, each row is the next one; where it only predicts, some later row."""
+        """Return `ahead`: 1 if the learner learns, None if it only predicts."""
         return 1 if self.learn else None
 
     def _timed(self, act: Callable[..., Any], *arguments: Any) -> Any:
@@ -284,7 +284,7 @@ class Trial:
 
 
 def _expect(learner: Learner | Model, delay: int) -> None:
-    """Who looks at the last labels has to know how late they come; a model that has not begun has only a pattern."""
+    """Set the parameter `delay` of a learner that uses the last labels."""
     if isinstance(learner, Model):
         if learner.learner_ is None:
             learner.learner = (Auto() if learner.learner is None else learner.learner).clone()
@@ -313,7 +313,7 @@ def _stacked(parts: list[Array], missing: float) -> Array:
 
 
 def _check(name: str, learner: Any, metrics: Sequence[Metric | Meter]) -> None:
-    """Refuse a metric that cannot read this learner."""
+    """Raise an error for a metric that does not fit this learner."""
     if isinstance(learner, type) or not isinstance(learner, Forecaster):
         raise TypeError(f"{name}: a learner has predict, step and run; got {learner!r}")
     for metric in metrics:
@@ -332,10 +332,10 @@ def _check(name: str, learner: Any, metrics: Sequence[Metric | Meter]) -> None:
         if learner.labels not in metric.labels:
             other = {"class": "accuracy", "none": "auc"}.get(learner.labels, "mse")
             raise ValueError(
-                f"{metric.column} cannot be read off {name}, whose labels are of kind {learner.labels!r}; use another "
+                f"{metric.column} cannot be read from {name}, whose labels are of kind {learner.labels!r}; use another "
                 f"metric such as {other}"
             )
 
 
 def _versions() -> dict[str, str]:
-    return {"nystream": installed(), "numpy": np.__version__, "python": platform.python_version()}
+    return {"nystream": installed_version(), "numpy": np.__version__, "python": platform.python_version()}

@@ -1,4 +1,4 @@
-"""What a prediction depends on, asked of any function of a table's columns: importance, and reasons of one row."""
+"""Explain the predictions of any function of columns: importance of columns, and contributions to one prediction."""
 
 from nystream.explain.importance import ColumnImportance, Importance, permutation_importance
 from nystream.explain.shapley import Reasons, contributions

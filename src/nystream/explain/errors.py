@@ -1,4 +1,4 @@
-"""How wrong predictions are, row by row: what importance is measured by."""
+"""Errors of predictions, row by row, by which importance is measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Error", "error_rate", "of_probabilities", "of_score", "squared_error
 
 
 class Error(NamedTuple):
-    """What an error is called, the losses of predictions, and the mean loss of the best constant prediction."""
+    """An error: its name, the losses of predictions, and the mean loss of the best constant prediction."""
 
     unit: str
     losses: Losses
@@ -22,7 +22,7 @@ class Error(NamedTuple):
 
 
 def squared_error(Y: Array) -> Error:
-    """Of targets (n, K); of several, over the variance of each, and the mean of them."""
+    """Return the squared error of targets (n, K). Several targets are divided by their variances and averaged."""
     spread = Y.var(axis=0)
     unit = np.where(spread > 0, spread, 1.0) if Y.shape[1] > 1 else np.ones(1)
 
@@ -34,7 +34,7 @@ def squared_error(Y: Array) -> Error:
 
 
 def of_probabilities(classes: npt.NDArray[np.intp]) -> Error:
-    """The squared error of probabilities (n, K) of the classes, summed over them: Brier's score."""
+    """Return the squared error of class probabilities (n, K), summed over the classes (Brier score)."""
     shares = np.bincount(classes) / max(len(classes), 1)
 
     def losses(P: Array, at: npt.NDArray[np.intp]) -> Array:
@@ -45,7 +45,7 @@ def of_probabilities(classes: npt.NDArray[np.intp]) -> Error:
 
 
 def error_rate(classes: npt.NDArray[np.intp]) -> Error:
-    """Whether the largest score (n, K) is that of another class."""
+    """Return the 0/1 error: the largest of the scores (n, K) belongs to a wrong class."""
     shares = np.bincount(classes) / max(len(classes), 1)
 
     def losses(P: Array, at: npt.NDArray[np.intp]) -> Array:
@@ -55,7 +55,7 @@ def error_rate(classes: npt.NDArray[np.intp]) -> Error:
 
 
 def of_score(now: Array) -> Error:
-    """Without labels: the variance of the scores (n,) as they are now, and how far a score is from that, squared."""
+    """Return the error of scores (n,) without labels: the squared difference from the present scores."""
     spread = float(now.var()) or 1.0
 
     def losses(P: Array, at: npt.NDArray[np.intp]) -> Array:

@@ -14,27 +14,27 @@ from nystream.runtime.types import Array
 __all__ = ["Ask", "ColumnImportance", "Columns", "Importance", "Losses", "permutation_importance"]
 
 Columns: TypeAlias = Mapping[str, npt.NDArray[Any]]
-"""Rows: an array of one length for every column, of any kind."""
+"""Rows as columns: arrays of equal length and any kind."""
 Ask: TypeAlias = Callable[[Columns], Array]
-"""Answers (n, K) for rows; pure."""
+"""A pure function from rows to predictions (n, K)."""
 Losses: TypeAlias = Callable[[Array, npt.NDArray[np.intp]], Array]
-"""Losses (n,) of answers (n, K) beside the labels at these places."""
+"""A function from predictions (n, K) and positions of their labels to losses (n,)."""
 EVALUATIONS = 12_000
-"""Answers that are asked for at most, but for tables with very many columns."""
+"""Largest number of predictions, except for tables with very many columns."""
 REPEATS = 4
-"""Other rows that every value goes to, at most."""
+"""Largest number of other rows that each value is moved to."""
 FEWEST = 16
-"""Rows that are used at least, where there are so many."""
+"""Fewest rows that are used, if there are so many."""
 AT_ONCE = 4096
-"""Answers that are asked for in one call."""
+"""Predictions in one call."""
 RESAMPLES = 400
-"""Of the bootstrap."""
+"""Number of bootstrap resamples."""
 LEAST = 1e-6
-"""The present error counts as at least this part of that of a constant answer."""
+"""Lower limit of the present error, as a share of the error of a constant prediction."""
 
 
 class ColumnImportance(NamedTuple):
-    """What one column is worth.
+    """The importance of one column.
 
     `increase` says how much larger the error gets, as a share of the present one, when the column's values go to other
     rows: 0.5 is half as much again. It lies between `low` and `high` for rows like these with the coverage asked for.
@@ -58,7 +58,7 @@ class Importance(dict[str, float]):
     columns : list of ColumnImportance
         In the same order.
     unit : str
-        What the error is: "squared error", "squared error of probabilities", "error rate" or "score".
+        Name of the error: "squared error", "squared error of probabilities", "error rate" or "score".
     present : float
         The error with every value in its place.
     rows : int
@@ -102,11 +102,10 @@ def permutation_importance(
 ) -> Importance:
     """The importance of every column of some rows, in the order in which they came.
 
-    A column's values go to other rows, along a cycle through all of them, so that none keeps its own; the mean loss
-    after that, less the mean loss before, over the loss before, is the increase. The interval is between quantiles of
-    the increase over a bootstrap of the rows, in stretches of neighbours, longer where neighbours are more
-    alike. It tells what other rows of the same stream would say of this very function, not what another function that
-    had learnt from other rows would say.
+    The values of a column are moved along a random cycle through all rows, so that no row keeps its own. The increase
+    is the relative change of the mean loss. The interval comes from a block bootstrap of the rows; blocks are longer if
+    neighbouring rows are more alike. It covers the choice of the rows for this function. It does not cover a function
+    that would have been learnt from other rows.
 
     Parameters
     ----------
@@ -172,7 +171,7 @@ def permutation_importance(
 
 
 def _cycle(n: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Where each row gets its value from: a random cycle through all rows."""
+    """Return the row from which each row gets its value: a random cycle through all rows."""
     order = rng.permutation(n)
     donor = np.empty(n, dtype=np.intp)
     donor[order] = np.roll(order, 1)
@@ -180,7 +179,7 @@ def _cycle(n: int, rng: np.random.Generator) -> npt.NDArray[np.intp]:
 
 
 def _by_donor(gains: Array, donors: list[npt.NDArray[np.intp]]) -> Array:
-    """What rows gained, (repeats, n), as the mean of each row that gave its value away."""
+    """Reorder the gains (repeats, n) of rows by the row that gave its value away, and return the means."""
     given = np.empty_like(gains)
     for row, gain, donor in zip(given, gains, donors, strict=True):
         row[donor] = gain
@@ -190,10 +189,10 @@ def _by_donor(gains: Array, donors: list[npt.NDArray[np.intp]]) -> Array:
 def _interval(
     gains: Array, base: Array, least: float, coverage: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Quantiles of the increase over a circular bootstrap of stretches of rows.
+    """Return quantiles of the increase over a circular block bootstrap of the rows.
 
-    A row counts twice: the loss at it, and the losses where its value went. So `gains` are the sums of both, less their
-    mean, whose variance is that of the mean over pairs of rows.
+    A row has two contributions: the loss at the row, and the losses at the rows that got its value. `gains` is their
+    sum minus its mean; its variance is that of the mean over pairs of rows.
     """
     n = len(base)
     length = _stretch(gains)
@@ -207,7 +206,7 @@ def _interval(
 
 
 def _stretch(gains: Array) -> int:
-    """Rows of a stretch: the rule of Politis and White (2004) for an autoregression as strong as the gains show."""
+    """Return the block length by the rule of Politis and White (2004) for an autoregression fitted to the gains."""
     n = len(gains)
     gone = gains - gains.mean(axis=0)
     own = np.maximum((gone**2).sum(axis=0), np.finfo(float).tiny)

@@ -1,4 +1,4 @@
-"""Reasons of one prediction: what every column adds to it, as sampled Shapley values."""
+"""Contributions of the columns to one prediction: sampled Shapley values."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from nystream.runtime.types import Array
 __all__ = ["Reasons", "contributions"]
 
 EVALUATIONS = 1000
-"""Answers that are asked for one row, about; more where that would be fewer than `FEWEST` rows to compare with."""
+"""Approximate number of predictions per explained row; more if that allows fewer than `FEWEST` background rows."""
 FEWEST = 8
-"""Rows to compare with, at least, where there are so many."""
+"""Fewest background rows, if there are so many."""
 
 
 class Reasons(dict[str, float]):
-    """What every column adds to one prediction, by name, the largest first. They sum to `prediction - base`.
+    """The contributions of the columns to one prediction, largest first. They sum to `prediction - base`.
 
     Attributes
     ----------
     prediction : float
-        What is explained: a predicted number, or the probability (the score, of a learner without) of a class.
+        The explained number: a prediction, or the probability of a class (its score, if there are no probabilities).
     base : float
         Its mean over the rows that the row is compared with.
     of : object
-        The class or the target that it is of; None where there is one target.
+        The class or the target that is explained; None if there is one target.
     """
 
     def __init__(self, parts: dict[str, float], prediction: float, base: float, of: Any = None) -> None:
@@ -35,7 +35,7 @@ class Reasons(dict[str, float]):
         self.prediction, self.base, self.of = prediction, base, of
 
     def rescaled(self, factor: float, shift: float = 0.0) -> Reasons:
-        """The same reasons of a prediction in another unit: shift + factor * prediction."""
+        """Return the contributions to shift + factor * prediction, the same prediction in another unit."""
         parts = {name: factor * part for name, part in self.items()}
         return Reasons(parts, shift + factor * self.prediction, shift + factor * self.base, self.of)
 
@@ -49,28 +49,28 @@ class Reasons(dict[str, float]):
 def contributions(
     ask: Ask, row: Columns, background: Columns, *, seed: int = 0, evaluations: int = EVALUATIONS
 ) -> tuple[Array, float, float]:
-    """What the columns of one row add (d,), the answer for it, and the mean answer over the background.
+    """Return the contributions (d,) of the columns, the prediction for the row, and the mean over the background rows.
 
-    Columns of a background row are replaced by those of the row one by one, in a random order and then in the reverse
-    order; what the answer changes by goes to the column. The mean over background rows is an unbiased estimate of the
-    Shapley values, exact where no three columns act together, and its sum is exact always.
+    The columns of a background row are replaced by those of the row one by one, in a random order and then in the
+    reverse order. Each change of the prediction is added to its column. The mean over background rows is an unbiased
+    estimate of the Shapley values. It is exact if no three columns interact, and the sum is always exact.
 
     Parameters
     ----------
     ask : function
-        Answers (n, 1) for rows; pure.
+        A pure function from rows to predictions (n, 1).
     row : one row
     background : rows to compare it with
-        Of more than fit the evaluations, some evenly spaced ones.
+        If there are too many for the evaluations, evenly spaced ones are used.
     seed : int
-        Of the orders.
+        Seed of the random orders.
     evaluations : int
-        Answers asked for, about: each background row costs 2 (d - 1) + 1 for d columns.
+        Approximate number of predictions. Each background row takes 2 (d - 1) + 1 of them for d columns.
     """
     names = list(row)
     d, there = len(names), len(next(iter(background.values())))
     if not there:
-        raise ValueError("a row is explained beside others, and there are none")
+        raise ValueError("an explanation needs background rows, and there are none")
     n = min(there, max(FEWEST, evaluations // (2 * max(d - 1, 1) + 1)))
     chosen = np.linspace(0, there - 1, n).round().astype(np.intp)
     rng = np.random.default_rng(seed)

@@ -20,6 +20,7 @@ from nystream.learners.families.least_squares import LeastSquares
 from nystream.learners.kernel_awv import KernelAWV
 from nystream.learners.nystrom_pkawv import NystromPKAWV
 from nystream.learners.pkawv import PKAWV
+from nystream.learners.streaming_gp import StreamingGP
 from nystream.model.tasks import for_task
 from nystream.registry import DEFAULT, Record, find
 
@@ -27,13 +28,13 @@ __all__ = ["build"]
 
 CLIP = 3.0
 """Bound on predictions of standardised targets, for learners that need one."""
-SHRINKING = (PKAWV, NystromPKAWV, KernelAWV)
-"""Forecasters that count the row they predict with the label 0: for a new row they predict values near 0."""
+SHRINKING = (PKAWV, NystromPKAWV, KernelAWV, StreamingGP)
+"""Learners that predict values near 0 for unusual rows, so that labels should have mean 0."""
 STARTS: dict[str, dict[str, Any]] = {
     "pros-n-kons": {"warm": True},  # else it starts again with every atom
     "doubly-sgd": {"step": 20.0, "t0": 50},  # else it has hardly moved after a thousand rows
 }
-"""Settings by name where a learner's own defaults are not those for a stream that nobody knows."""
+"""Settings for unknown streams that differ from a learner's defaults."""
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
 
 
@@ -48,7 +49,7 @@ def build(
     standardize: bool = True,
     kinds: Sequence[str] | None = ("number",),
 ) -> Learner:
-    """Build a learner by its name, ready for a task: what the command line, races and servers start with.
+    """Build a learner for a task by its name, as the command line, races and servers do.
 
     Parameters
     ----------

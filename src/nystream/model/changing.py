@@ -15,7 +15,7 @@ from nystream.compose.classifier import Classifier
 from nystream.data.places import Place
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
-from nystream.data.targets import class_names, columns_of
+from nystream.data.targets import class_names, target_columns
 from nystream.model import learning
 from nystream.model.labels import labels_of
 from nystream.model.score import add_scores
@@ -155,7 +155,7 @@ def unlearn(model: Model, rows: Any, y: Any, weights: Any) -> None:
     learner, schema = model.learner_, model.schema_
     assert learner is not None
     assert schema is not None
-    parts = columns_of(y, len(X))
+    parts = target_columns(y, len(X))
     labels = labels_of(parts, len(X), schema, 1, model.classes_, model._class_numbers(), Place)
     if len(labels.classes) > len(model.classes_) or not labels.there.all():
         raise ValueError("every row to unlearn needs the label it was learnt with")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nystream.model.score import described
+from nystream.model.score import describe
 
 if TYPE_CHECKING:
     from nystream.model.model import Model
@@ -36,7 +36,7 @@ def facts_of(model: Model) -> list[tuple[str, str]]:
         )
         found.append(("classes", f"{len(model.classes_):,}: {listed}"))
     if model.score_ is not None:
-        found.append(("error", described(model.score_)))
+        found.append(("error", describe(model.score_)))
     if model.waiting_:
         found.append(("waiting for labels", f"{len(model.waiting_):,}"))
     return [*found, ("memory", f"{model.nbytes / 1e6:.3g} MB")]

@@ -1,4 +1,4 @@
-"""Explanations of a model in the words of its table: importance of columns, reasons for a row, a few sentences."""
+"""Explanations of a model by columns: importance, contributions to a row, and a short text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from nystream.data.reading import read
 from nystream.data.schema import Schema
-from nystream.data.targets import columns_of
+from nystream.data.targets import target_columns
 from nystream.explain import Importance, Reasons, contributions, permutation_importance
 from nystream.explain.errors import Error, error_rate, of_probabilities, of_score, squared_error
 from nystream.explain.importance import Columns
@@ -26,9 +26,9 @@ __all__ = ["Explainer"]
 
 
 class Explainer:
-    """Tells what the predictions of a model depend on, from the rows that it keeps. Changes nothing.
+    """An explainer of a model's predictions, based on the rows that it keeps. Nothing is changed.
 
-    The methods are those of `Model` with the same names, which say what the parameters are.
+    The methods are those of `Model` with the same names, where the parameters are described.
     """
 
     def __init__(self, model: Model) -> None:
@@ -131,7 +131,7 @@ class Explainer:
         batch = model.parse(table)
         if y is None and model.task != "novelty":
             raise ValueError("y is missing: importance is measured by the error on rows with labels")
-        parts = None if y is None else columns_of(y, len(batch))
+        parts = None if y is None else target_columns(y, len(batch))
         labels = labels_of(parts, len(batch), schema, 1, list(model.classes_), dict(model._class_numbers()), None)
         model._check_missing(batch)
         return batch[np.flatnonzero(labels.there)].columns, labels.Y[labels.there]

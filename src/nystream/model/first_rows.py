@@ -1,4 +1,4 @@
-"""The first rows of a model whose columns nobody declared: they decide the kinds of its columns."""
+"""The first rows of a model without a schema, which decide the kinds of its columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream.data.kinds import looked
+from nystream.data.kinds import look_at
 from nystream.data.places import BadCell
 from nystream.data.reading import Table
 from nystream.data.schema import Schema
@@ -176,7 +176,7 @@ class _Column:
 
     def _change(self, cells: list[Any], has_misfit: bool = False) -> None:
         """Take the kind that these cells say, if all of them fit it."""
-        look = looked(cells, name=self.name)
+        look = look_at(cells, name=self.name)
         if look.kind == "nested":
             raise ValueError(f"column {self.name!r} holds lists or dicts ({look.example}); drop it, or unfold it first")
         kind, format = look.kind, look.format

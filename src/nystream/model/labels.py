@@ -9,7 +9,7 @@ import numpy as np
 from nystream.data.places import Place
 from nystream.data.reading import Table
 from nystream.data.schema import Schema
-from nystream.data.targets import Counts, Places, class_names, numbered, numbers_of
+from nystream.data.targets import Counts, Places, class_names, number_classes, numbers_of
 from nystream.runtime.types import Array
 
 __all__ = ["Labels", "Scores", "answers", "labels_in", "labels_of", "nothing"]
@@ -74,7 +74,7 @@ def labels_of(
     if schema.task == "classification":
         if len(parts) > 1:
             raise ValueError(f"several targets are regression; y has {len(parts)} columns of classes")
-        Y, before, classes = numbered(class_names(parts[0]), classes, places, at)
+        Y, before, classes = number_classes(class_names(parts[0]), classes, places, at)
         return Labels(Y, classes, before)
     names = schema.targets or [f"y{k}" if k else "y" for k in range(len(parts))]
     if len(names) != len(parts):

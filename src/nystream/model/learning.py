@@ -13,7 +13,7 @@ from nystream.data.batch import Batch
 from nystream.data.inputs import RawBlock, as_weights
 from nystream.data.reading import Table, read
 from nystream.data.sparse_rows import SparseRows, is_sparse
-from nystream.data.targets import columns_of, first_label
+from nystream.data.targets import first_label, target_columns
 from nystream.data.task import choose_task
 from nystream.learners.base import Learner
 from nystream.model import kinds
@@ -21,7 +21,7 @@ from nystream.model.labels import Labels, Scores, labels_in, labels_of
 from nystream.model.recent import Recent, capacity_for
 from nystream.model.score import add_class, add_row, add_rows
 from nystream.model.tasks import algorithm, check_class
-from nystream.model.weighting import weighted
+from nystream.model.weighting import weigh_rows
 from nystream.runtime.types import Array
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(model: Model, rows: Any, y: Any, weights: Any) -> Scores:
     batch, table, y = _read(model, rows, y)
     schema, n = model.schema_, len(batch)
     assert schema is not None
-    parts, w = None if y is None else columns_of(y, n), as_weights(weights, n)
+    parts, w = None if y is None else target_columns(y, n), as_weights(weights, n)
     was_decided = model.task is not None
     begin(model, parts)
     if model.learner_ is None:  # still no label that says what is to be learnt
@@ -94,7 +94,7 @@ def _labels(
     assert schema is not None
     at = None if model.mixed else batch.place  # where labels of another kind are refused
     labels = labels_of(parts, len(batch), schema, model._outputs, model.classes_, model._class_numbers(), at)
-    w, counts = weighted(labels.Y, labels.classes, weights, model.class_weight, model.counts_)
+    w, counts = weigh_rows(labels.Y, labels.classes, weights, model.class_weight, model.counts_)
     if w is not None and not learner.weighted:
         raise ValueError(f"{algorithm(learner)} does not take weights; the least-squares learners do")
     if learner.classes is not None and len(labels.classes) > learner.classes:
@@ -135,7 +135,7 @@ def begin(model: Model, parts: list[Any] | None) -> None:
 def step_quickly(model: Model, row: Any, y: Any, weight: float) -> tuple[Any] | None:
     """Do a round of one row without a batch: a dict or an array of numbers, with a label that fits.
 
-    Returns the prediction in a tuple; None, and nothing is done, where the row needs a closer look.
+    Returns the prediction in a tuple, or None, without a change, if the row needs the general code.
     """
     learner, schema = model.learner_, model.schema_
     if learner is None or schema is None or not learner.d_ or model.class_weight is not None:

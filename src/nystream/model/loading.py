@@ -7,10 +7,10 @@ import os
 from nystream import persist
 from nystream.model.model import Model
 
-__all__ = ["trained"]
+__all__ = ["load_trained"]
 
 
-def trained(path: str | os.PathLike[str], task: str, who: str) -> Model:
+def load_trained(path: str | os.PathLike[str], task: str, who: str) -> Model:
     """The model of a file that was saved here, by a command, or from Python; `who` is for models of this task."""
     model = persist.load(path)
     if not isinstance(model, Model) or model.learner_ is None or model.schema_ is None:

@@ -1,4 +1,4 @@
-"""The model: any kind of rows and labels, by name, for a learner of numbers."""
+"""The model: a learner with a schema, for rows and labels of any kind."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Model(Params):
     waiting_: dict[int, list[Any]] | None = None
     """Rows that wait for their labels, by id, each with its prediction; the oldest first. None: none ever did."""
     score_: Score | None = None
-    """How good the predictions of `run` and `step` were; see `nystream.model.score`."""
+    """Running errors of the predictions of `run` and `step`; see `nystream.model.score`."""
     n_remembered_: int = 0
     n_forgotten_: int = 0
     first_: FirstRows | None = None
@@ -173,7 +173,7 @@ class Model(Params):
         model.learner_, model.classes_ = learner, list(classes or [])
         return model
 
-    # -- what it says of itself --------------------------------------------------------------------------------------
+    # -- properties -------------------------------------------------------------------------------------------------
     @property
     def task(self) -> str | None:
         """ "regression", "classification", "novelty", or None while no label has told."""
@@ -258,10 +258,10 @@ class Model(Params):
 
     # -- predicting and learning -------------------------------------------------------------------------------------
     def predict(self, rows: Any, ahead: int | None = None) -> Any:
-        """Predictions: numbers (n,), (n, K) of several targets, or names of classes. Changes nothing.
+        """Return predictions: numbers (n,), (n, K) of several targets, or names of classes. Nothing is changed.
 
-        ahead=None: each row is some later row. ahead=1: each row is the next one, right after the last label that was
-        learnt, and the prediction is what `step` would return.
+        ahead=None: each row is a later row. ahead=1: each row is the next row after the last learnt label, and the
+        prediction is the one that `step` would return.
 
         Columns of the model that no row has are named in a warning, once; what a single dict leaves out is missing
         without one. Rows with none of the model's columns are refused.
@@ -280,7 +280,7 @@ class Model(Params):
         return answers(self._scores(X, ahead), self.task, self.classes_)
 
     def run(self, rows: Any, y: Any = None, weights: Any = None) -> Any:
-        """Predictions for the rows in order, each made before its label is read; and learn those that have one.
+        """Return predictions for the rows in order, each made before its label, and learn rows with a label.
 
         rows : as above, or an iterator of dicts, of rows of numbers, or of pairs (row, label), read in blocks.
         y : labels of the rows, or the name of a column of them; None: the schema's target, where rows have it.
@@ -308,7 +308,7 @@ class Model(Params):
         return np.concatenate(found)
 
     def step(self, row: Any, y: Any = None, weight: float = 1.0) -> Any:
-        """`run` on one row: a number, (K,) of several targets, or the name of a class."""
+        """Do `run` for one row. Return a number, (K,) of several targets, or the name of a class."""
         quick = learning.step_quickly(self, row, y, weight)
         if quick is not None:
             if self._listeners:
@@ -461,7 +461,7 @@ class Model(Params):
         return self.inner.std(self.inputs(rows))
 
     def leverage(self, rows: Any) -> Array:
-        """(n,) large where nothing like the row was seen."""
+        """Return the leverage (n,), which is large for unusual rows."""
         return self.inner.leverage(self.inputs(rows))
 
     def averaged(self, rows: Any) -> Array:
@@ -470,11 +470,11 @@ class Model(Params):
 
     # -- abilities of what was learnt --------------------------------------------------------------------------------
     def regret(self) -> float:
-        """Cumulative loss minus that of the best in hindsight."""
+        """Return the cumulative loss minus that of the best in hindsight."""
         return self.inner.regret()
 
     def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
-        """What the regret cannot exceed; see `nystream.learners.abilities.Abilities.regret_bound`."""
+        """Return a bound of the regret; see `nystream.learners.abilities.Abilities.regret_bound`."""
         return self.inner.regret_bound(norm2, changes=changes, against=against)
 
     def log_det(self) -> float:
@@ -482,7 +482,7 @@ class Model(Params):
         return self.inner.log_det()
 
     def effective_dimension(self) -> float:
-        """How many directions the data really has at this ridge."""
+        """Return the number of directions in which the data outweigh the ridge."""
         return self.inner.effective_dimension()
 
     def online_dimension(self) -> float:
@@ -490,7 +490,7 @@ class Model(Params):
         return self.inner.online_dimension()
 
     def weights(self) -> dict[str, float]:
-        """Shares of the parts, experts say, in the next prediction, by name; they sum to 1."""
+        """Return the shares of the parts (such as experts) in the next prediction, by name."""
         return self.inner.weights()
 
     def alarms(self, *, warnings: bool = False) -> list[Any]:
@@ -614,7 +614,7 @@ class Model(Params):
         return Explainer(self).partial_dependence(column, of, points)
 
     def explain(self) -> str:
-        """What the predictions depend on, in a sentence; then what the learner itself can say, a few lines of text."""
+        """Return a sentence about the important columns, and the explanation of the learner."""
         return Explainer(self).explain()
 
     def learnt_shares(self) -> dict[str, float] | None:
@@ -636,7 +636,7 @@ class Model(Params):
         changing.declare_classes(self, classes)
 
     def prepare(self, rows: Any, weights: Any = None) -> None:
-        """Let the learner see all rows of a batch before it learns them, where it makes use of that.
+        """Give all rows of a batch to the learner before it learns them, for learners that use this.
 
         For a model with a declared task, and with all its classes, before its first row.
         """
@@ -658,7 +658,7 @@ class Model(Params):
         changing.add_columns_of(self, rows)
 
     def rename(self, names: Mapping[str, str]) -> None:
-        """Other names for columns, in their places."""
+        """Rename columns."""
         changing.rename(self, names)
 
     def merge(self, other: Model) -> Self:
@@ -670,7 +670,7 @@ class Model(Params):
         return self
 
     def unlearn(self, rows: Any, y: Any, weights: Any = None) -> Self:
-        """Forget rows that were learnt, exactly."""
+        """Remove learnt rows exactly."""
         changing.unlearn(self, rows, y, weights)
         return self
 

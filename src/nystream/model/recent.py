@@ -1,4 +1,4 @@
-"""The last rows that a model has learnt, as they came, for explanations."""
+"""The last learnt rows of a model, for explanations."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from nystream.scaling.ring import Ring
 __all__ = ["KEPT", "Recent", "capacity_for"]
 
 KEPT = 512
-"""Rows that are kept where nothing else is said."""
+"""Default number of kept rows."""
 MOST = 1 << 20
-"""Bytes that they may take, about: fewer rows are kept of wide tables."""
+"""Approximate limit in bytes; fewer rows are kept of wide tables."""
 FEWEST = 8
-"""Fewer rows than this tell nothing: then none are kept."""
+"""Fewest rows that are useful; otherwise none are kept."""
 WORD = 100
 """Bytes that a category or a text counts for in that."""
 LONGEST = 2000

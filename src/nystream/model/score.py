@@ -1,4 +1,4 @@
-"""How good the predictions of a model were, each made before its label was read, beside a constant prediction."""
+"""Running errors of a model's predictions, relative to a constant prediction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from nystream.model.labels import Scores
 from nystream.runtime.types import Array
 
-__all__ = ["Score", "add_class", "add_row", "add_rows", "add_scores", "described"]
+__all__ = ["Score", "add_class", "add_row", "add_rows", "add_scores", "describe"]
 
 Score = dict[str, Any]
 """Sums over the rows that had a label and a prediction. Of numbers: `rows`, and lists with one number for each target:
@@ -48,7 +48,7 @@ def _with_classes(score: Score | None, P: Array, classes: Any) -> Score:
 
 
 def add_row(score: Score | None, answer: float, y: float) -> Score | None:
-    """`add_rows` of one number, the common round; the sums are changed in place where there are some."""
+    """Do `add_rows` for one number, in place."""
     if score is None:
         return add_rows(None, Scores(np.array([[answer]]), np.array([[y]])), "regression")
     error, moved = answer - y, y - score["origin"][0]
@@ -60,7 +60,7 @@ def add_row(score: Score | None, answer: float, y: float) -> Score | None:
 
 
 def add_class(score: Score | None, predicted: int, k: int) -> Score:
-    """The same for one class."""
+    """Do `add_rows` for one class."""
     if score is None:
         score = {"rows": 0, "mistakes": 0, "counts": []}
     score["counts"] += [0] * (k + 1 - len(score["counts"]))
@@ -86,8 +86,8 @@ def add_scores(a: Score | None, b: Score | None) -> Score | None:
     return {"rows": rows, "squares": squares, "origin": a["origin"], "sums": sums, "sums2": sums2}
 
 
-def described(score: Score | None) -> str:
-    """The error in words, with that of always predicting the same; "" where none is known."""
+def describe(score: Score | None) -> str:
+    """Return the error in words, with that of a constant prediction; "" if none is known."""
     if score is None:
         return ""
     rows = score["rows"]

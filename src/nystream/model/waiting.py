@@ -1,4 +1,4 @@
-"""Rows that wait for their labels: each as plain values, with what was predicted for it."""
+"""Rows that wait for their labels, as plain values with their predictions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["WAITING", "WAITS", "label", "remember"]
 
 WAITING = 10_000
-"""Rows that wait for their labels at most, where nothing else is said: about ten megabytes of narrow rows."""
+"""Default limit of rows that wait for their labels: about ten megabytes of narrow rows."""
 
 WAITS = ("waiting_", "n_remembered_", "n_forgotten_")
 """The state of rows that wait for their labels: their ids belong to the model that gave them."""

@@ -1,4 +1,4 @@
-"""Weights of rows by their class: given, or so that all classes count alike."""
+"""Weights of rows by class: given, or balanced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nystream.data.targets import class_names
 from nystream.runtime.params import positive
 from nystream.runtime.types import Array
 
-__all__ = ["BALANCED", "ClassWeight", "checked_weight", "weighted"]
+__all__ = ["BALANCED", "ClassWeight", "checked_weight", "weigh_rows"]
 
 BALANCED = "balanced"
 ClassWeight: TypeAlias = "str | Mapping[Any, float] | None"
@@ -28,7 +28,7 @@ def checked_weight(class_weight: Any) -> Any:
     return dict(class_weight)
 
 
-def weighted(
+def weigh_rows(
     Y: Array, classes: list[Any], weights: Array | None, class_weight: ClassWeight, counts: list[int]
 ) -> tuple[Array | None, list[int]]:
     """Weights of rows with the labels Y (n, 1), and how many rows of each class there are now.

@@ -1,4 +1,4 @@
-"""What a model relies on, as a person would say it."""
+"""A sentence about the columns and parts that a model relies on."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from nystream.explain import Importance
 __all__ = ["sentence"]
 
 MOSTLY = 0.8
-"""Columns are named until their shares reach this."""
+"""Total share up to which columns are named."""
 MOST_NAMED = 4
-"""Columns that are named at most."""
+"""Largest number of named columns."""
 
 
 def sentence(importance: Importance, recent: float | None, alarms: Sequence[int] | None) -> str:

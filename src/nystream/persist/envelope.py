@@ -1,4 +1,4 @@
-"""The bytes of a model: a safetensors container whose header has the format, versions, tree of parts and checksum."""
+"""The bytes of a model: a safetensors container whose header holds format, versions, tree of parts and checksum."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from safetensors.numpy import save as _write_tensors
 from nystream.persist.reading import Reader, Unreadable
 from nystream.persist.writing import Arrays, pack
 from nystream.runtime.params import Params
-from nystream.runtime.version import installed
+from nystream.runtime.version import installed_version
 
 __all__ = ["FORMAT", "from_bytes", "to_bytes"]
 
 FORMAT = 1
-"""The format that is written: that of release 1.0. Later formats are refused."""
+"""The format number of new files, that of release 1.0. Later formats are refused."""
 
 _KEY = "nystream"
 _LARGEST_HEADER = 100_000_000
-"""Bytes of a header that safetensors reads."""
+"""Largest header, in bytes, that safetensors reads."""
 
 
 def to_bytes(model: Params) -> bytes:
@@ -32,7 +32,7 @@ def to_bytes(model: Params) -> bytes:
     if not isinstance(model, Params):
         raise ValueError(f"cannot save {model!r}: a model is a learner or another part of nystream")
     tree = pack(model, "model", tensors)
-    header = {"format": FORMAT, "version": installed(), "numpy": np.__version__, "model": tree}
+    header = {"format": FORMAT, "version": installed_version(), "numpy": np.__version__, "model": tree}
     text = _dumped({**header, "sha256": _digest(_dumped(header), tensors)})
     return _write_tensors(tensors, metadata={_KEY: text})
 
@@ -50,21 +50,21 @@ def from_bytes(content: bytes | bytearray | memoryview, *, trust: bool | str | I
         tensors, header = _read(bytes(content) if isinstance(content, (bytearray, memoryview)) else content)
         origin = _origin(header)
         tree = _checked(header, tensors, origin)
-        return Reader(tensors, allowed, origin, installed()).model(tree)
+        return Reader(tensors, allowed, origin, installed_version()).model(tree)
     except Unreadable as error:
         raise ValueError(str(error)) from None
     except RecursionError:
         raise ValueError("the model file is corrupted: its parts are nested too deeply") from None
-    except Exception as error:  # whatever a part makes of parameters and state that were never its own
+    except Exception as error:  # any error of a part that gets parameters or state that it never wrote
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise ValueError(
-            f"the model file describes no model that nystream {installed()} can build ({reason}); "
+            f"the model file describes no model that nystream {installed_version()} can build ({reason}); "
             f"it comes from {origin}"
         ) from error
 
 
 def _read(content: Any) -> tuple[Arrays, dict[str, Any]]:
-    """Arrays and header, which has a format, a tree and a checksum."""
+    """Return the arrays and the header with its format, tree and checksum."""
     if not isinstance(content, bytes) or (len(content) >= 9 and content[8:9] != b"{"):
         raise Unreadable("not a nystream model")
     size = int.from_bytes(content[:8], "little")
@@ -83,7 +83,7 @@ def _read(content: Any) -> tuple[Arrays, dict[str, Any]]:
         raise Unreadable(f"the model file is truncated: it has {len(content)} of {8 + size + end} bytes")
     try:
         tensors = _read_tensors(content)
-    except Exception as error:  # of the container's own kind, and of NumPy's where a type or a shape is none
+    except Exception as error:  # errors of the container, and NumPy's for wrong types and shapes
         raise Unreadable(f"the model file is corrupted: {error}") from None
     if (
         not isinstance(header, dict)
@@ -107,7 +107,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _origin(header: dict[str, Any]) -> str:
-    """Who wrote the file, for messages."""
+    """Return the program and version that wrote the file, for messages."""
     written = header.get("version")
     if not isinstance(written, str) or not written.isprintable() or len(written) > 40:
         raise Unreadable("not a nystream model: its header is incomplete")
@@ -115,11 +115,11 @@ def _origin(header: dict[str, Any]) -> str:
 
 
 def _checked(header: dict[str, Any], tensors: Arrays, origin: str) -> Any:
-    """The tree of a file whose format is known and whose checksum is right."""
+    """Check the format and the checksum and return the tree of parts."""
     if header["format"] > FORMAT:
         raise Unreadable(
             f"the model file has format {header['format']} and was written by {origin}; "
-            f"nystream {installed()} reads formats up to {FORMAT}: upgrade nystream"
+            f"nystream {installed_version()} reads formats up to {FORMAT}: upgrade nystream"
         )
     signed = {key: value for key, value in header.items() if key != "sha256"}
     if _digest(_dumped(signed), tensors) != header["sha256"]:

@@ -16,7 +16,7 @@ __all__ = ["check_target", "load", "save"]
 
 
 def save(model: Params, path: str | os.PathLike[str]) -> None:
-    """Write the model so that at every instant `path` holds either the old file or the whole new one."""
+    """Write the model to a file. At every moment `path` holds either the old file or the whole new one."""
     target = Path(path)
     check_target(target)
     content = to_bytes(model)
@@ -35,7 +35,7 @@ def save(model: Params, path: str | os.PathLike[str]) -> None:
 
 
 def check_target(path: str | os.PathLike[str]) -> None:
-    """Refuse a path where no file can be written: a directory, or one in a folder that is not there."""
+    """Raise an OSError if the path is a directory or its folder does not exist."""
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
@@ -44,7 +44,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, trust: bool | str | Iterable[str] = ()) -> Any:
-    """Read a model that `save` wrote; it goes on bit for bit where it stopped. `trust` as in `from_bytes`."""
+    """Read a model that `save` wrote. It continues bit for bit where it stopped. `trust` as in `from_bytes`."""
     try:
         return from_bytes(Path(path).read_bytes(), trust=trust)
     except ValueError as error:
@@ -58,7 +58,7 @@ def _umask() -> int:
 
 
 def _sync_directory(folder: Path) -> None:
-    """Make the rename itself durable, where the system has directory handles."""
+    """Make the rename durable, on systems with directory handles."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

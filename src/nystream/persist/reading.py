@@ -1,4 +1,4 @@
-"""Parts of a model from JSON and arrays, which anybody may have written: nothing is taken for granted."""
+"""Build the parts of a model from JSON and arrays. The input is not trusted, so everything is checked."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["Reader", "Unreadable"]
 
 _GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 _POSITIONS = {"MT19937": ("state", "pos", 624), "Philox": (None, "buffer_pos", 4)}
-"""Where in the state a position in a buffer is, and how far the buffer goes: NumPy does not check it."""
+"""The state's keys of a buffer position and the size of the buffer, which NumPy does not check."""
 _FLOATS = ("nan", "inf", "-inf")
 
 
 class Unreadable(Exception):
-    """A reason, in one line, for which a file is no model; users see a ValueError."""
+    """The reason, in one line, why a file is not a model. Users see a ValueError."""
 
 
 class Reader:
@@ -34,7 +34,7 @@ class Reader:
     trust : bool or names of classes
         Classes outside nystream that may be imported.
     origin, here : str
-        Who wrote the file, and the version that reads it; for messages.
+        The program that wrote the file and the version that reads it, for messages.
     """
 
     def __init__(self, arrays: Arrays, trust: bool | frozenset[str], origin: str, here: str) -> None:
@@ -151,7 +151,7 @@ class Reader:
 
 
 def _negative(state: Any) -> bool:
-    """Whether a number of it is below zero: no generator has one, and NumPy before 2 would take it for another."""
+    """Whether a number in the state is negative. No generator has one, and NumPy before 2 would read it as another."""
     if isinstance(state, dict):
         return any(map(_negative, state.values()))
     return isinstance(state, int) and state < 0
@@ -166,6 +166,6 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _short(value: Any) -> str:
-    """A value of the file for a message of one line."""
+    """Shorten a value of the file for a message of one line."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."

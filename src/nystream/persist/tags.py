@@ -1,7 +1,7 @@
-"""The names of classes in model files: a short tag each, which stays when a class moves to another module.
+"""The tags of classes in model files. A tag stays the same when a class moves to another module.
 
-Learners have theirs in the registry. Every other class that can be inside a file has exactly one row here. Moving or
-renaming it changes the right side of its row; the left side is in files, and is never changed nor used again.
+The tags of learners are in the registry. Every other class that a file can contain has exactly one row here. Moving or
+renaming a class changes the right side of its row. The left side is in files and is never changed or reused.
 """
 
 from __future__ import annotations
@@ -20,32 +20,38 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/expert-set": "nystream.auto.expert_set:ExpertSet",
     "auto/large-ridge": "nystream.auto.experts:LargeRidge",
     "auto/warm-start": "nystream.auto.drift.warm_start:WarmStart",
+    "auto/succession": "nystream.auto.drift.succession:Succession",
     "auto/drift": "nystream.auto.drift.handler:DriftHandler",
     "auto/correction": "nystream.auto.drift.mixture:Correction",
     "auto/forgetting-ridge": "nystream.auto.experts:ForgettingRidge",
     "auto/ensemble": "nystream.auto.ensemble:Ensemble",
-    "auto/handover": "nystream.auto.drift.mixture:Handover",
+    "auto/handover": "nystream.auto.drift.mixture:Mixture",
     "auto/few-row-ridge": "nystream.auto.drift.few_row_ridge:FewRowRidge",
     "auto/records": "nystream.auto.drift.records:Records",
     "auto/archived": "nystream.auto.drift.archive:Regime",
     "auto/archive": "nystream.auto.drift.archive:Archive",
+    "auto/surprise-runs": "nystream.auto.surprise:Runs",
     "auto/surprises": "nystream.auto.surprise:Surprises",
-    "auto/suspicion": "nystream.auto.drift.suspicion:Suspicion",
+    "auto/hedge": "nystream.auto.drift.hedge:Hedge",
+    "auto/comparing": "nystream.auto.drift.states:Comparing",
+    "auto/recalled": "nystream.auto.drift.states:Recalled",
+    "auto/history": "nystream.auto.drift.history:History",
+    "auto/detectors": "nystream.auto.drift.watch:Detectors",
     "auto/label-filter": "nystream.auto.labels:LabelFilter",
     "auto/output-stages": "nystream.auto.outputs:OutputStages",
     "auto/persistence": "nystream.auto.outputs:PersistenceStage",
     "auto/pipeline": "nystream.auto.pipeline:Pipeline",
-    "auto/input-alarm": "nystream.auto.drift.inputs:InputAlarm",
+    "auto/input-alarm": "nystream.auto.drift.inputs:InputDetector",
     "auto/residual-quantiles": "nystream.auto.quantiles:ResidualQuantiles",
     "auto/forgetting-linear": "nystream.auto.experts:ForgettingLinear",
-    "auto/past": "nystream.auto.drift.past:Past",
+    "auto/past": "nystream.auto.drift.history:Past",
     "auto/pooled": "nystream.auto.pooled:PooledAuto",
-    "auto/rank-alarm": "nystream.auto.drift.alarm:RankAlarm",
+    "auto/rank-alarm": "nystream.auto.drift.detectors:RankDetector",
     "auto/innovation": "nystream.auto.experts:Innovation",
     "auto/recalibration": "nystream.auto.outputs:Recalibration",
     "auto/row-buffer": "nystream.auto.rows:RowBuffer",
     "auto/recipe": "nystream.auto.recipe:Recipe",
-    "auto/repeats": "nystream.auto.repeats:Repeats",
+    "auto/repeats": "nystream.auto.stack:Repeats",
     "auto/ridge": "nystream.auto.experts:Ridge",
     "auto/laplacian-ridge": "nystream.auto.experts:LaplacianRidge",
     "auto/laplacian-view": "nystream.auto.views:LaplacianView",
@@ -99,6 +105,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "forecast/series-learner": "nystream.forecast.learner:SeriesLearner",
     "forecast/shared": "nystream.forecast.shared:Shared",
     "forecast/smoother": "nystream.forecast.smoother:Smoother",
+    "forecast/trial": "nystream.forecast.trial:Trial",
     "encoding/encoder": "nystream.data.encoding.encoder:Encoder",
     "encoding/frequent-names": "nystream.data.encoding.names:FrequentNames",
     "video/pixels": "nystream.video.pixels:Pixels",
@@ -125,6 +132,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "features/learned-metric": "nystream.features.metric:LearnedMetric",
     "features/learned-scales": "nystream.features.scales:LearnedScales",
     "features/nystrom": "nystream.features.nystrom:Nystrom",
+    "features/growing-taylor": "nystream.features.growing_taylor:GrowingTaylor",
     "features/taylor": "nystream.features.taylor:Taylor",
     "features/with-constant": "nystream.features.constant:WithConstant",
     "dictionary/budget": "nystream.dictionary.budget:Budget",
@@ -201,12 +209,12 @@ _TAG_OF = {place: tag for tag, place in TAGS.items()}
 
 
 def tag_of(kind: type) -> str | None:
-    """The tag of a class, None if it has none."""
+    """Return the tag of a class, or None if it has none."""
     return _TAG_OF.get(f"{kind.__module__}:{kind.__qualname__}")
 
 
 def class_of(tag: str) -> type:
-    """The class of a known tag; its module is imported now, if it was not before."""
+    """Return the class of a known tag. Its module is imported if necessary."""
     module, _, name = TAGS[tag].partition(":")
     found: type = getattr(importlib.import_module(module), name)
     return found

@@ -1,4 +1,4 @@
-"""Parts of a model as JSON and arrays."""
+"""Write the parts of a model as JSON and arrays."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["KINDS", "Arrays", "pack"]
 
 Arrays: TypeAlias = dict[str, np.ndarray[Any, Any]]
 KINDS = frozenset("?bBhHiIlLqQefd")
-"""Types of arrays that a file can have: truth values, whole numbers and fractions of at most 8 bytes."""
+"""Array types that a file can hold: booleans, integers and floats of at most 8 bytes."""
 
 DEEPEST = 200
-"""Parts inside parts that are written: with Python's usual limit of 1000 calls, they can also be read."""
+"""Deepest nesting of parts that is written. Python's limit of 1000 calls allows reading it."""
 
 
 def pack(value: Any, where: str, arrays: Arrays) -> Any:
-    """JSON form of a value; arrays go to `arrays` under the path they were met at."""
+    """Return the JSON form of a value. Its arrays are put into `arrays` under their paths."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -54,7 +54,7 @@ def pack(value: Any, where: str, arrays: Arrays) -> Any:
 
 
 def _name(kind: type[Params], where: str) -> str:
-    """The tag of a class of nystream; of others, the name by which they can be imported."""
+    """Return the tag of a class of nystream, or the import name of another class."""
     tag = tag_of(kind)
     if tag is not None:
         return tag

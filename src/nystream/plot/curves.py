@@ -40,7 +40,7 @@ NAMES = {
     "rows_per_second": "rows per second",
     "size": "stored points or features",
 }
-"""Metrics by the words on an axis, where the name itself is not enough."""
+"""Axis labels of metrics whose name is not enough."""
 
 EARLY = 0.1
 """The first readings are the worst: this share of them may leave the axis, if that at least halves its range."""
@@ -63,7 +63,7 @@ def curves(
     Parameters
     ----------
     result : Result, Comparison, or several results
-        What `prequential` or `compare` gave.
+        Results of `prequential` or `compare`.
     y, x : str
         Columns; `x="seconds"` compares learners at equal time, if it was measured.
     windowed : int, optional

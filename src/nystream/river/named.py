@@ -14,7 +14,7 @@ from nystream.explain import Importance, Reasons
 from nystream.kernels import Kernel
 from nystream.learners.base import Learner
 from nystream.model import Model
-from nystream.model.loading import trained
+from nystream.model.loading import load_trained
 from nystream.model.tasks import algorithm
 from nystream.river.columns import Columns, Features, is_number, number_of
 from nystream.runtime.types import Array
@@ -84,7 +84,7 @@ class Named:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """An estimator that goes on with a model of the same task that was saved here, by a command, or from Python."""
-        model = trained(path, cls._task, cls.__name__)
+        model = load_trained(path, cls._task, cls.__name__)
         assert model.schema_ is not None
         estimator = cls(model.learner)
         estimator._columns.add(list(model.schema_.names))

@@ -1,1 +1,1 @@
-"""What every part of the package runs on: parameters, locks, threads, processes, incremental tasks, random seeds."""
+"""Tools that every part of the package uses: parameters, locks, threads, processes, incremental tasks, random seeds."""

@@ -1,8 +1,8 @@
-"""The linear algebra beneath: its own threads switched off while ours work.
+"""Switch off the threads of BLAS while nystream's own threads work.
 
-NumPy and SciPy bring an OpenBLAS each; matrix products are the first one's, decompositions and the compiled core's
-`dgemm` the second one's. Both take as many threads as there are cores unless they are told otherwise, and the number
-may change the last bits of a product.
+NumPy and SciPy bring an OpenBLAS each. NumPy's computes matrix products, SciPy's computes decompositions and the
+`dgemm` of the compiled core. Both use one thread per core by default, and the number of threads may change the last
+bits of a product.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ USERS = (
     *("numpy._core._multiarray_umath", "numpy.core._multiarray_umath"),
     *("scipy.linalg.cython_blas", "scipy.linalg._fblas"),
 )
-"""Compiled modules that call a BLAS, by way of which it is found; one that nobody has imported is not loaded."""
+"""Compiled modules that call a BLAS. They are used to find it, if they are imported already."""
 NAMES = ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}")
-"""What builds of OpenBLAS call their functions."""
+"""Patterns of the names of OpenBLAS functions in different builds."""
 
 _Setting = tuple[Callable[[], int], Callable[[int], None]]
 
@@ -34,9 +34,9 @@ _before: list[tuple[Callable[[int], None], int]] = []
 
 @contextmanager
 def single_threaded() -> Iterator[None]:
-    """While anybody is inside, a BLAS that can be told so (OpenBLAS) uses one thread, in the whole process.
+    """Make OpenBLAS use one thread, in the whole process, while at least one caller is inside this context.
 
-    The last one out puts back what was set before. Another BLAS is left as it is.
+    The last caller to leave restores the previous number. Another BLAS is left as it is.
     """
     global _depth
     with _guard:
@@ -62,7 +62,7 @@ def _settings() -> list[_Setting]:
 
 @cache
 def _setting(path: str | None) -> _Setting | None:
-    """How the number of threads of the BLAS that a compiled module is linked to is read and set."""
+    """Return the functions that read and set the number of threads of the BLAS of a compiled module."""
     if path is None:
         return None
     library = ctypes.CDLL(path)  # loaded already: its names include those of the libraries that it needs
@@ -76,7 +76,7 @@ def _setting(path: str | None) -> _Setting | None:
 
 
 def _forget() -> None:
-    """A child was forked: whoever was inside is not there."""
+    """Reset the count in a forked child: the callers of the parent do not exist there."""
     global _guard, _depth
     _guard = threading.Lock()
     if _depth:

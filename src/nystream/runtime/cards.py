@@ -25,9 +25,9 @@ STYLE = (
     ".nystream-card .numbers thead th{border-bottom:1px solid rgba(128,128,128,.45)}"
     ".nystream-card .best{font-weight:700}"
 )
-"""Colours are those of the page, so that a card is as readable in the dark."""
+"""The colours come from the page, so a card is readable in dark mode too."""
 LONGEST = 600
-"""Characters of a text that a card shows."""
+"""Largest number of characters of a text that a card shows."""
 
 
 def card(
@@ -38,7 +38,7 @@ def card(
     rows: Sequence[Sequence[str]] = (),
     best: Sequence[tuple[int, int]] = (),
 ) -> str:
-    """HTML of a card. All texts are escaped; `best` are places (row, column) of cells that stand out."""
+    """Return the HTML of a card. All texts are escaped. `best` holds the (row, column) of the highlighted cells."""
     parts = [f"<style>{STYLE}</style>", '<div class="nystream-card">', f"<b>{_text(title)}</b>"]
     if code:
         parts.append(f"<code>{_text(code)}</code>")

@@ -1,4 +1,4 @@
-"""A time limit for long computations, which look at it themselves; it is set by the caller who waits for the result."""
+"""A time limit for long computations. The caller sets it, and the computation checks it."""
 
 from __future__ import annotations
 

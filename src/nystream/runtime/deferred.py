@@ -1,4 +1,4 @@
-"""Parts of SciPy that are loaded when something of them is first used: who needs none does not wait for them."""
+"""Modules of SciPy that are loaded at their first use, so that importing nystream stays fast."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Deferred", "lapack", "linalg", "special"]
 
 
 class Deferred:
-    """A module by its name; whatever is asked for is looked up there once, and then kept."""
+    """A module that is imported when one of its attributes is first read. Attributes are cached."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -16,34 +16,34 @@ __all__ = [
     "CALL",
     "PIECE",
     "Task",
-    "blank",
-    "factoring",
+    "allocate_zeros",
+    "factor_matrix",
+    "first_write_cost",
+    "kernel_cost",
     "kernel_matrix",
-    "median",
-    "pairs",
-    "panel",
-    "pivoting",
+    "median_cost",
+    "panel_width",
+    "pivot_matrix",
     "run_to_completion",
-    "touched",
 ]
 
 T = TypeVar("T")
 
 Task: TypeAlias = Generator[float, None, T]
-"""Yields the cost of each piece in multiply-adds of a matrix product, or what takes as long. Costs depend on sizes
-alone, so the ends of slices do not depend on the machine."""
+"""A generator that yields the cost of each piece, in multiply-adds of a matrix product. Costs depend on sizes only, so
+slices end at the same places on every machine."""
 
 PIECE = 1.2e8
-"""Operations of a piece of a factorisation or a kernel matrix: some 3 ms where a processor does 40 in a nanosecond."""
+"""Operations in one piece of a factorisation or of a kernel matrix: about 3 ms at 40 operations per nanosecond."""
 CALL = 4e5
-"""Operations that the interpreter's own time for a few calls counts as."""
+"""Cost of a few calls of the interpreter, in operations."""
 ENTRY, COLUMN, MEDIAN = 50.0, 4.0, 500.0
-"""Operations for a kernel value, for each of its columns, and for a distance of which the median is sought."""
+"""Operations for one kernel value, for each of its columns, and for each distance in a median."""
 TOUCHED, HELD = 600.0, 1 << 22
-"""Operations for a number of a matrix that is written first, where the system has to hand out its memory: that of one
-with fewer numbers than these, 32 MB, the allocator holds."""
+"""Operations for the first write of a number, if the system has to map its memory; and the size (32 MB) up to which the
+allocator already holds the memory."""
 SAMPLE = 400
-"""Rows whose distances that is, at most: see `nystream.scaling.median_distance`."""
+"""Largest number of rows in a median distance: see `nystream.scaling.median_distance`."""
 
 
 def run_to_completion(work: Task[T]) -> T:
@@ -56,44 +56,44 @@ def run_to_completion(work: Task[T]) -> T:
             return result
 
 
-def pairs(n: int, m: int, d: int) -> float:
-    """Operations of (n, m) kernel values of rows with d columns."""
+def kernel_cost(n: int, m: int, d: int) -> float:
+    """Return the cost of (n, m) kernel values of rows with d columns."""
     return n * m * (ENTRY + COLUMN * d)
 
 
-def median(n: int, d: int) -> float:
-    """Operations of the median distance of n rows with d columns."""
+def median_cost(n: int, d: int) -> float:
+    """Return the cost of the median distance of n rows with d columns."""
     return CALL + min(n, SAMPLE) ** 2 * (ENTRY + COLUMN * d + MEDIAN)
 
 
-def panel(dim: int) -> int:
-    """Columns that are factored at a time, of a matrix of this size: all of a small one, else a multiple of 8."""
+def panel_width(dim: int) -> int:
+    """Return the number of columns that are factored at a time: all of a small matrix, otherwise a multiple of 8."""
     width = int(PIECE / dim**2)
     return dim if width >= dim else max(8, width // 8 * 8)
 
 
 def kernel_matrix(kernel: KernelRows, X: Array, Y: Array) -> Task[Array]:
-    """(n, m) kernel values."""
-    rows = max(1, int(PIECE / pairs(1, max(1, len(Y)), X.shape[1])))
+    """Compute (n, m) kernel values in pieces."""
+    rows = max(1, int(PIECE / kernel_cost(1, max(1, len(Y)), X.shape[1])))
     if rows >= len(X):
         K = kernel.block(X, Y)
-        yield CALL + pairs(len(X), len(Y), X.shape[1])
+        yield CALL + kernel_cost(len(X), len(Y), X.shape[1])
         return K
     K = np.empty((len(X), len(Y)))
     for i in range(0, len(X), rows):
         K[i : i + rows] = kernel.block(X[i : i + rows], Y)
-        yield CALL + pairs(min(rows, len(X) - i), len(Y), X.shape[1])
+        yield CALL + kernel_cost(min(rows, len(X) - i), len(Y), X.shape[1])
     return K
 
 
-def touched(numbers: int) -> float:
-    """Operations for each number of an array of so many that is written first."""
+def first_write_cost(numbers: int) -> float:
+    """Return the cost per number of the first write to an array of this size."""
     return TOUCHED if numbers > HELD else 0.0
 
 
-def blank(dim: int) -> Task[Array]:
-    """Zeros (dim, dim); the memory of a large matrix is not asked for all at once."""
-    each = touched(dim * dim)
+def allocate_zeros(dim: int) -> Task[Array]:
+    """Allocate zeros (dim, dim). The memory of a large matrix is requested in pieces."""
+    each = first_write_cost(dim * dim)
     if not each:
         return np.zeros((dim, dim))
     A, rows = np.empty((dim, dim)), max(1, int(PIECE / (each * dim)))
@@ -103,12 +103,12 @@ def blank(dim: int) -> Task[Array]:
     return A
 
 
-def factoring(A: Array) -> Task[int]:
-    """The Cholesky factor C of A (dim, dim) = C C', in the lower triangle of A, which alone is read.
+def factor_matrix(A: Array) -> Task[int]:
+    """Compute the Cholesky factor C of A (dim, dim) = C C' in place. Only the lower triangle of A is read and written.
 
     Returns 0, or the number (from 1) of the column at which A is not positive definite.
     """
-    dim, width = len(A), panel(len(A))
+    dim, width = len(A), panel_width(len(A))
     for i in range(0, dim, width):
         stop = min(dim, i + width)
         failed = factor_columns(A, i, stop)
@@ -118,13 +118,13 @@ def factoring(A: Array) -> Task[int]:
     return 0
 
 
-def pivoting(A: Array, least: float) -> Task[npt.NDArray[np.int32]]:
-    """The columns of A (dim, dim), whose upper triangle is used up, in the order of a Cholesky factor with pivoting.
+def pivot_matrix(A: Array, least: float) -> Task[npt.NDArray[np.int32]]:
+    """Return the columns of A (dim, dim) in the order of a pivoted Cholesky factorisation.
 
-    Columns of which no more than `least` is left beside those before them are not among them.
+    The factorisation stops when all remaining pivots are at most `least`. The upper triangle of A is overwritten.
     """
     dim, order = len(A), np.arange(len(A), dtype=np.int32)
-    width, found = min(64, panel(dim)), 0
+    width, found = min(64, panel_width(dim)), 0
     for i in range(0, dim, width):
         stop = min(dim, i + width)
         found = pivot_columns(A, order, i, stop, least)

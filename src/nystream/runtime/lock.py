@@ -1,7 +1,7 @@
-"""A read-write lock: many readers hold it together, or one writer holds it alone, in turns.
+"""A read-write lock: many readers hold it together, or one writer holds it alone.
 
-A plain lock starves the readers: a thread that releases it and takes it again at once, as the learning thread does,
-nearly always gets it back.
+A plain lock would starve the readers: the learning thread releases it and takes it again at once, and nearly always
+gets it back.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ __all__ = ["ReadWriteLock"]
 class ReadWriteLock:
     """A phase-fair read-write lock.
 
-    A reader that arrives during a write, or while a writer waits, enters when that write has ended. A writer that waits
-    goes before one that has just left. A thread that holds the lock may take it again without waiting.
+    Readers and writers take turns. A reader that arrives during a write, or while a writer waits, enters after that
+    write. A waiting writer goes before a writer that has just left. A thread that holds the lock may take it again.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class ReadWriteLock:
         return self._writing
 
     def _take(self) -> None:
-        """Wait until nobody else is in."""
+        """Wait until no other thread holds the lock."""
         while self._wanted:
             self._wait()
         self._wanted = True
@@ -100,7 +100,7 @@ class ReadWriteLock:
             raise
 
     def _open(self) -> None:
-        """Let in all who wait."""
+        """Let all waiting readers enter."""
         self._wanted = False
         self._readers, self._blocked = self._readers + self._blocked, 0
         self._phase += 1
@@ -114,7 +114,7 @@ class ReadWriteLock:
             self._asleep -= 1
 
     def _wake(self) -> None:
-        if self._asleep:  # nearly always nobody is
+        if self._asleep:  # in most cases no thread is waiting
             self._changed.notify_all()
 
     @property
@@ -124,18 +124,18 @@ class ReadWriteLock:
 
     @property
     def asked(self) -> bool:
-        """Whether anybody has begun to read since this was looked at before."""
+        """Whether a reader has entered since this property was last read."""
         reads, self._reads = self._reads, 0
         return reads > 0
 
     @property
     def mine(self) -> bool:
-        """Whether no other thread has written: then nothing can change while this one looks."""
+        """Whether the last writer was this thread, so that nothing can change while it reads."""
         return self._writer in (0, get_ident())
 
 
 class _Writing(AbstractContextManager[None]):
-    """The writing side of one lock. It is no generator, which takes longer: `Auto` enters twice for every row."""
+    """The writing side of one lock. A class is faster than a generator here, and `Auto` enters twice for every row."""
 
     def __init__(self, gate: ReadWriteLock) -> None:
         self._gate = gate

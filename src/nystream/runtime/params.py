@@ -13,14 +13,14 @@ import numpy as np
 __all__ = ["Params", "affordable", "at_least", "boolean", "checked_ahead", "one_of", "positive"]
 
 SHOWN = 8
-"""Numbers of an array that `repr` shows; of a larger one it shows the shape, so that messages stay one line."""
+"""`repr` shows the numbers of an array up to this size, and only the shape of a larger one."""
 
 
 class Params:
     """Base of everything that has parameters: kernels, losses, feature maps, solvers, learners.
 
-    `__init__` stores its arguments unchanged under their own names (and refuses bad values there). What is learnt
-    is created later, in attributes whose names end in `_`; those, and nothing else, are the state.
+    `__init__` checks its arguments and stores them unchanged under their own names. Learning creates attributes whose
+    names end in `_`. These attributes are the whole state.
     """
 
     @classmethod
@@ -30,7 +30,7 @@ class Params:
         return [name for name, p in signature.parameters.items() if name != "self" and p.kind not in skip]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with `deep`, those of parts as `part__name` too."""
+        """Return the parameters by name. `deep` adds the parameters of parts as `part__name`."""
         params: dict[str, Any] = {}
         for name in self._names():
             value = getattr(self, name)
@@ -40,7 +40,7 @@ class Params:
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters (`kernel__sigma=2.0` reaches into a part). Whatever was learnt is dropped."""
+        """Change parameters (`kernel__sigma=2.0` changes one of a part). The learnt state is discarded."""
         own = self.get_params(deep=False)
         nested: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
@@ -61,25 +61,25 @@ class Params:
         return self
 
     def clone(self) -> Self:
-        """A fresh object with equal parameters that shares no memory with this one and has learnt nothing.
+        """Return an object with equal parameters and no learnt state. It shares no memory with this one.
 
-        What was fitted before it was given as a parameter (the landmarks of a feature map) is part of the parameters.
+        A part that was fitted before it was passed as a parameter (the landmarks of a feature map) stays fitted.
         """
         return type(self)(**{name: _copied(value) for name, value in self.get_params(deep=False).items()})
 
     def _as_parameter(self) -> Self:
-        """A copy of this object for a clone of what has it as a parameter."""
+        """Return the copy that a clone of the owner of this parameter gets."""
         return self.clone()
 
     def __sklearn_clone__(self) -> Self:
         return self.clone()
 
     def _state(self) -> dict[str, Any]:
-        """What was learnt: arrays, numbers, strings, generators, other `Params`, and lists or dicts of those."""
+        """Return the learnt state: arrays, numbers, strings, generators, other `Params`, lists or dicts of those."""
         return {name: value for name, value in self.__dict__.items() if name.endswith("_")}
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Put back what `_state` gave. Override both where the state lives in a compiled object."""
+        """Restore what `_state` returned. Override both if the state lives in a compiled object."""
         self.__dict__.update(state)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -115,7 +115,7 @@ def _copied(value: Any) -> Any:
 
 
 def _writable(value: Any) -> Any:
-    """State whose arrays can be learnt into: joblib may hand out a model as a read-only map of its file."""
+    """Copy read-only arrays of the state: joblib may pass a model as a read-only map of its file."""
     if isinstance(value, np.ndarray):
         return value if value.flags.writeable else value.copy()
     if isinstance(value, (list, tuple)):
@@ -136,7 +136,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def positive(name: str, value: Any, *, zero: bool = False, below: float = math.inf) -> Any:
-    """The value itself, or a ValueError that names it: a finite number > 0 (>= 0 with `zero`), and < `below`."""
+    """Return the value if it is a finite number > 0 (>= 0 with `zero`) and < `below`, else raise a ValueError."""
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or value < 0 or (value == 0 and not zero) or value >= below:
         wanted = ("at least 0" if zero else "greater than 0") + (
@@ -147,7 +147,7 @@ def positive(name: str, value: Any, *, zero: bool = False, below: float = math.i
 
 
 def at_least(name: str, value: Any, low: int) -> Any:
-    """The value itself, or a ValueError that names it: a whole number >= low."""
+    """Return the value if it is a whole number >= low, else raise a ValueError."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < low:
         raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
@@ -155,21 +155,21 @@ def at_least(name: str, value: Any, low: int) -> Any:
 
 
 def boolean(name: str, value: Any) -> bool:
-    """The value itself, or a ValueError that names it: True or False."""
+    """Return the value if it is True or False, else raise a ValueError."""
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{name} must be True or False, got {value!r}")
     return bool(value)
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> Any:
-    """The value itself, or a ValueError that lists the choices."""
+    """Return the value if it is one of the choices, else raise a ValueError that lists them."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
     return value
 
 
 def checked_ahead(ahead: Any) -> int | None:
-    """`ahead` of `predict` and its like: None for some later row, 1 for the next row; a ValueError otherwise."""
+    """Return `ahead` if it is None (a later row) or 1 (the next row), else raise a ValueError."""
     if ahead is None:
         return None
     if isinstance(ahead, bool) or ahead != 1:
@@ -178,9 +178,9 @@ def checked_ahead(ahead: Any) -> int | None:
 
 
 def affordable(nbytes: int, what: str, remedy: str) -> None:
-    """Refuse, before it is allocated and with its size, what this machine has no memory for."""
+    """Raise a MemoryError, before the allocation, if the machine does not have so many bytes of memory."""
     if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
-        return  # then the allocation itself has to fail
+        return  # unknown memory: the allocation itself may fail
     there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     if nbytes > there > 0:
         raise ValueError(

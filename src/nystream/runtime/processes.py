@@ -1,4 +1,4 @@
-"""Work done side by side in processes that tell how far they are."""
+"""Parallel work in processes that report their progress."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = ["CONTEXT", "FORK", "Crew", "Line", "Message", "in_processes", "proces
 
 T = TypeVar("T")
 FORK = "fork" in multiprocessing.get_all_start_methods() and sys.platform != "darwin"
-"""Whether a child has all that its parent has: nothing is imported again, no rows are copied. Else there are none."""
+"""Whether processes can be forked: children then import nothing and copy no rows. Otherwise none are used."""
 CONTEXT: Any = multiprocessing.get_context("fork") if FORK else None
 
 Work = Callable[["Line"], Any]
 
 
 def processes() -> int:
-    """As many as there would be threads: NYSTREAM_THREADS, all cores, or 1 in a worker; 1 where there is no fork."""
+    """Return the number of processes: NYSTREAM_THREADS or all cores; 1 in a worker and on systems without fork."""
     return threads() if FORK else 1
 
 
 class Message(NamedTuple):
-    """From a child: something it tells or asks for ("told"), a warning ("warned"), or what it found ("done")."""
+    """A message from a child: progress or a question ("told"), a warning ("warned"), or its result ("done")."""
 
     name: str
     kind: str
@@ -40,25 +40,25 @@ class Message(NamedTuple):
 
 
 class Line:
-    """A child's end of the line."""
+    """The connection of a child to its parent."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
 
     def tell(self, content: Any) -> None:
-        """Something that the parent hears as a message."""
+        """Send a message to the parent."""
         self._pipe.send(("told", content))
 
     def ask(self, content: Any) -> Any:
-        """Tell, and wait for an answer."""
+        """Send a message and wait for the answer."""
         self.tell(content)
         return self._pipe.recv()
 
 
 class Crew:
-    """Children by name, which end with this block whatever happens; Ctrl-C is the parent's to deal with.
+    """Child processes by name. They end when the `with` block ends. Only the parent handles Ctrl-C.
 
-    A child has one thread, of its own and of the linear algebra beneath.
+    A child uses one thread, and its BLAS uses one thread.
     """
 
     def __init__(self) -> None:
@@ -80,13 +80,13 @@ class Crew:
         return len(self._children)
 
     def start(self, name: str, work: Work) -> None:
-        """Begin a child."""
+        """Start a child."""
         here, there = CONTEXT.Pipe()
         others = [here, *(pipe for _, pipe in self._children.values())]
         child = CONTEXT.Process(target=_lived, args=(there, others, work), name=name, daemon=True)
         for stream in (sys.__stdout__, sys.__stderr__):
             if stream is not None:
-                stream.flush()  # else the child would write it once more
+                stream.flush()  # otherwise the child would write it again
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # other threads: the child takes none of their locks
             child.start()
@@ -94,11 +94,14 @@ class Crew:
         self._children[name] = (child, here)
 
     def answer(self, name: str, content: Any) -> None:
-        """What a child that asked is waiting for."""
+        """Send the answer to a child that asked."""
         self._children[name][1].send(content)
 
     def messages(self) -> Iterator[Message]:
-        """What the children say, until all are done; children may be started meanwhile. A failure is raised."""
+        """Yield the messages of the children until all are done. A failure is raised.
+
+        More children may be started meanwhile.
+        """
         while self._children:
             pipes = {pipe: name for name, (_, pipe) in self._children.items()}
             for pipe in wait(list(pipes)):
@@ -126,7 +129,7 @@ class Crew:
 def in_processes(
     tasks: Mapping[str, Work], jobs: int, told: Callable[[str, Any], None] = lambda name, content: None
 ) -> Iterator[tuple[str, Any]]:
-    """Names of tasks and what they return, as they are done; at most so many at once. `told` hears what they tell."""
+    """Run at most `jobs` tasks at once and yield the name and result of each. `told` gets their messages."""
     waiting = iter(tasks.items())
     with Crew() as crew:
         for _, (name, work) in zip(range(jobs), waiting, strict=False):
@@ -150,7 +153,7 @@ def _ending(code: int | None) -> str:
 
 
 def _lived(pipe: Connection, others: list[Connection], work: Work) -> None:
-    """The life of a child."""
+    """Run the task of a child and send its result."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__  # not those of a live table of the parent's
@@ -169,7 +172,7 @@ def _lived(pipe: Connection, others: list[Connection], work: Work) -> None:
 
 
 def _portable(error: BaseException) -> BaseException:
-    """The error, or one that says the same and travels."""
+    """Return the error, or a picklable error with the same message."""
     try:
         return error if type(pickle.loads(pickle.dumps(error))) is type(error) else RuntimeError(str(error))
     except Exception:

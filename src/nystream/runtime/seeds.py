@@ -1,4 +1,4 @@
-"""The numbers that a seed stands for: drawn once by a learner, or again in every pass over a stream."""
+"""Random generators from seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["checked_seed", "fixed_seed", "generator"]
 
 
 def checked_seed(seed: Seed) -> Seed:
-    """The seed itself, or a ValueError: a whole number of at least 0, a Generator, or None."""
+    """Return the seed if it is a whole number of at least 0, a Generator, or None; else raise a ValueError."""
     if seed is None or isinstance(seed, np.random.Generator):
         return seed
     at_least("seed", seed, 0)
@@ -21,15 +21,15 @@ def checked_seed(seed: Seed) -> Seed:
 
 
 def generator(seed: Seed) -> np.random.Generator:
-    """A Generator to draw from. One that was given as the seed is copied: a parameter never changes, so that the same
-    object started twice draws the same numbers."""
+    """Return a Generator for this seed. A Generator is copied, so a second start draws the same numbers."""
     return copy.deepcopy(seed) if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
 
 
 def fixed_seed(seed: Seed) -> np.random.SeedSequence:
-    """What `default_rng` takes, again and again: of an int itself, of None fresh entropy, of a Generator a new child.
+    """Return a seed that gives the same numbers in every pass over a stream.
 
-    A child, and not the Generator itself, since a pass must not change what the next pass draws.
+    An int is returned as it is, None gives fresh entropy, and a Generator gives a new child, because a pass must not
+    change the numbers of the next pass.
     """
     if isinstance(seed, np.random.Generator):
         sequence = seed.bit_generator.seed_seq

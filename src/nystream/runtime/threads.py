@@ -1,4 +1,4 @@
-"""How many threads to use, and work done side by side in them."""
+"""The number of threads, and parallel work in threads."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from nystream.runtime.params import at_least
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
-__all__ = ["WORTH_A_THREAD", "at_most", "checked_threads", "is_child", "side_by_side", "threads"]
+__all__ = ["WORTH_A_THREAD", "at_most", "checked_threads", "is_child", "run_parallel", "threads"]
 
 T = TypeVar("T")
 VARIABLE = "NYSTREAM_THREADS"
 WORKERS = ("PYTEST_XDIST_WORKER", "LOKY_WORKER_NUMBER", "JOBLIB_SPAWNED_PROCESS", "SPARK_REUSE_WORKER")
-"""Set in processes that are one of several already."""
+"""Environment variables that are set in worker processes."""
 WORTH_A_THREAD = 32
 """Rows below which handing a learner to another thread costs more than it saves."""
 
@@ -37,9 +37,9 @@ _inside = threading.local()
 
 
 def threads() -> int:
-    """Threads that work may be spread over: `at_most`, else NYSTREAM_THREADS, or all cores of this process.
+    """Return the number of threads to use: `at_most`, else NYSTREAM_THREADS, else all cores of this process.
 
-    One inside a worker of joblib, Spark, pytest-xdist or multiprocessing, where the cores are shared out already.
+    It is 1 inside a worker of joblib, Spark, pytest-xdist or multiprocessing, where other workers use the other cores.
     """
     most: int | None = getattr(_inside, "most", None)
     if most is not None:
@@ -55,19 +55,19 @@ def threads() -> int:
 
 
 def is_child() -> bool:
-    """Whether multiprocessing has started this process; it is then loaded here."""
+    """Whether multiprocessing has started this process."""
     multiprocessing = sys.modules.get("multiprocessing")
     return multiprocessing is not None and multiprocessing.parent_process() is not None
 
 
 def checked_threads(value: int | None) -> int | None:
-    """The parameter `threads` of a learner: a whole number of at least 1, or None for `threads()`."""
+    """Return the parameter `threads` of a learner: a whole number of at least 1, or None for `threads()`."""
     return None if value is None else int(at_least("threads", value, 1))
 
 
 @contextmanager
 def at_most(count: int | None) -> Iterator[None]:
-    """So many `threads` for what this thread does within; None: as many as without it."""
+    """Limit `threads()` for the calls of this thread inside the context. None sets no limit."""
     before = getattr(_inside, "most", None)
     _inside.most = before if count is None else count
     try:
@@ -76,16 +76,15 @@ def at_most(count: int | None) -> Iterator[None]:
         _inside.most = before
 
 
-def side_by_side(jobs: Sequence[Callable[[], T]], most: int | None = None) -> list[T]:
-    """What the jobs return, in their order. This thread does the first and helps with the others.
+def run_parallel(jobs: Sequence[Callable[[], T]], most: int | None = None) -> list[T]:
+    """Run the jobs in parallel threads and return their results in order. This thread runs the first job.
 
-    Jobs must not share what they change; and of two or more jobs each has the linear algebra beneath it in one thread,
-    however many threads there are for them: so the results do not depend on that number. Jobs of jobs stay in the
-    thread of theirs, and all have the settings of who asks (`numpy.errstate`, the decimal context). `most`: threads
-    that were asked for, in place of `threads()`.
+    Jobs must not change shared data. If there are two or more jobs, BLAS uses one thread, so the results do not depend
+    on the number of threads. A job that calls this function runs its own jobs one after the other. All jobs have the
+    settings of the caller (`numpy.errstate`, the decimal context). `most` replaces `threads()`.
 
-    The first failure, in the order of the jobs, is raised when all that had begun have ended; each thread has begun
-    one, a Ctrl-C or not.
+    After a failure, or Ctrl-C, jobs that have begun are finished. Then the first failure in the order of the jobs is
+    raised.
     """
     if len(jobs) < 2 or getattr(_inside, "job", False):
         return [job() for job in jobs]
@@ -121,7 +120,7 @@ def _shared_out(jobs: Sequence[Callable[[], T]], count: int) -> list[T]:
 
 
 def _submitted(work: Callable[[], None], wanted: int) -> Future[None]:
-    """Begun by a thread of the pool, which has at least as many as are wanted."""
+    """Submit jobs to the pool, which is enlarged to at least the wanted number of threads."""
     global _pool, _room
     with _guard:
         if _pool is None or _room < wanted:
@@ -134,7 +133,7 @@ def _submitted(work: Callable[[], None], wanted: int) -> Future[None]:
 
 @contextmanager
 def _as_job() -> Iterator[None]:
-    """Jobs of jobs do not wait for threads that wait for them."""
+    """Run as a job: its own jobs run in this thread, so that no thread waits for itself."""
     _inside.job = True
     try:
         yield
@@ -143,7 +142,7 @@ def _as_job() -> Iterator[None]:
 
 
 def _forget() -> None:
-    """A child of this process has none of its threads."""
+    """Forget the pool in a forked child, which has none of its threads."""
     global _pool, _room, _guard
     _pool, _room, _guard = None, 0, threading.Lock()
     _inside.job, _inside.most = False, None

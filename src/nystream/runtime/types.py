@@ -1,4 +1,4 @@
-"""The types that layers agree on. Maps and solvers have bases of their own, in `features` and `solvers`."""
+"""Types that all layers share. The base classes of maps and solvers are in `features` and `solvers`."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ __all__ = ["DTYPES", "Array", "Change", "LabelKind", "Link", "Seed", "Stream"]
 
 Array: TypeAlias = npt.NDArray[np.float64]
 DTYPES = ("float64", "float32")
-"""What numbers of a part may be stored and calculated in, where it says so: double and single precision."""
+"""Number types of parts that offer a choice: double and single precision."""
 Seed: TypeAlias = "int | np.random.Generator | None"
 LabelKind: TypeAlias = Literal["real", "sign", "class", "none"]
-"""What a label may be: any number, -1/+1, 0..K-1, or absent (novelty)."""
+"""The kinds of labels: any number, -1/+1, 0..K-1, or absent (novelty)."""
 Link: TypeAlias = Literal["logistic", "softmax"]
-"""What turns raw predictions into probabilities."""
+"""The function that turns raw predictions into probabilities."""
 
 
 class Change(NamedTuple):
-    """A feature map moved: weights become `transport @ weights`; None means that the solver starts again."""
+    """A change of a feature map: weights become `transport @ weights`. None means that the solver starts again."""
 
     transport: Array | None
 

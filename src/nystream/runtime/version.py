@@ -6,15 +6,15 @@ import importlib
 from functools import cache
 from pathlib import Path
 
-__all__ = ["installed"]
+__all__ = ["installed_version"]
 
 
 @cache
-def installed() -> str:
-    """The version, or "unknown": some bundles leave the metadata of packages out.
+def installed_version() -> str:
+    """Return the version, or "unknown" if a bundle left out the metadata of packages.
 
-    It stands in the name of the folder that installers write beside the package; what reads all metadata takes as long
-    as a tenth of a short run.
+    It is read from the name of the metadata folder beside the package. Reading all metadata would take a tenth of the
+    time of a short run.
     """
     beside = list(Path(__file__).parents[2].glob("nystream-*.dist-info"))
     if len(beside) == 1 and "_" not in beside[0].stem:

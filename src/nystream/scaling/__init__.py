@@ -1,4 +1,4 @@
-"""Where values lie and how far apart: scalings of columns, spreads, the median distance, the last rows of a stream."""
+"""Scalings of columns, spreads of values, the median distance, and a buffer of the last rows of a stream."""
 
 from nystream.scaling.distance import median_distance
 from nystream.scaling.frozen import FrozenScale, GlobalScale, LogScale, StandardScale

@@ -1,4 +1,4 @@
-"""How wide a kernel should be: the median distance between rows."""
+"""The median distance between rows, which sets the width of a kernel."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _ABSOLUTE = KernelRows("absolute")
 
 
 def median_distance(X: Array, sample: int = 400, *, absolute: bool = False) -> float:
-    """The median of the non-zero distances between rows of X (n, d); 1 where there is none.
+    """Return the median of the non-zero distances between rows of X (n, d), or 1 if there are none.
 
-    More than `sample` rows are thinned evenly: on a stream, spread over time. `absolute`: distances are sums of
-    absolute differences, as in the Laplacian kernel. O(sample^2 d).
+    Of more than `sample` rows, evenly spaced ones are used. With `absolute`, distances are sums of absolute
+    differences, as in the Laplacian kernel. O(sample^2 d).
 
     Examples
     --------

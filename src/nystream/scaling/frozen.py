@@ -14,7 +14,7 @@ __all__ = ["FrozenScale", "GlobalScale", "LogScale", "StandardScale"]
 
 
 class FrozenScale(Params):
-    """A scaling fitted on some rows, the same for every row after that: features computed earlier stay valid.
+    """A scaling that is fitted once and then frozen, so that features computed earlier stay valid.
 
     `scale.fit(X)` learns it and returns itself, `scale(X)` applies it to a block (n, d) or to one row (d,) without
     changing X. A nan stays nan and is not counted; a column without a value is left as it is. Columns in any unit,
@@ -22,8 +22,8 @@ class FrozenScale(Params):
 
     With weights (n,) > 0 a row counts as so many rows in the fit.
 
-    Subclasses give `_learn(X, weights)`, which sets `mean_` and `scale_`, and may change `clip`, or `warps` with
-    `_warped(X)`.
+    Subclasses define `_learn(X, weights)`, which sets `mean_` and `scale_`. They may also set `clip`, or
+    set `warps` and define `_warped(X)`.
     """
 
     mean_: Array
@@ -41,9 +41,9 @@ class FrozenScale(Params):
         return self
 
     def __call__(self, X: Array) -> Array:
-        """Scaled copies of rows."""
+        """Return scaled copies of rows."""
         if "mean_" not in self.__dict__:
-            raise ValueError(f"this {type(self).__name__} was fitted on no rows yet; call fit(X) first")
+            raise ValueError(f"this {type(self).__name__} is not fitted yet; call fit(X) first")
         U = self._warped(X) - self.mean_
         U /= self.scale_
         if self.clip is not None:
@@ -57,7 +57,7 @@ class FrozenScale(Params):
         return sum(value.nbytes for value in self._state().values())
 
     def widen(self, d: int) -> None:
-        """More columns, left as they are: those that were 0 in every row so far stay 0."""
+        """Add columns that are not scaled, because they were 0 in every row so far."""
         new = d - len(self.mean_)
         self.mean_, self.scale_ = np.r_[self.mean_, np.zeros(new)], np.r_[self.scale_, np.ones(new)]
 
@@ -97,9 +97,9 @@ class StandardScale(FrozenScale):
 
 
 class GlobalScale(FrozenScale):
-    """(x - mean) / one number for all columns, the root of their mean variance: for columns of one unit, as pixels.
+    """(x - mean) / s with one s, the root of the mean variance: for columns of one unit, such as pixels.
 
-    Columns keep their relative spread, so those that hardly vary hardly count. Constant columns alone: divided by 1.
+    Columns keep their relative spread. If all columns are constant, s = 1.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class GlobalScale(FrozenScale):
     """
 
     def __init__(self) -> None:
-        """Nothing to choose."""
+        """Create the scaling. It has no parameters."""
 
     def _learn(self, X: Array, weights: Array | None) -> None:
         self.mean_, deviation = moments(X, weights)
@@ -120,10 +120,10 @@ class GlobalScale(FrozenScale):
 
 
 class LogScale(FrozenScale):
-    """Skewed columns tamed: v = sign(u) log(1 + |u|), u = (x - median) / MAD, then as `StandardScale`.
+    """v = sign(u) log(1 + |u|) with u = (x - median) / MAD, then `StandardScale`: for skewed columns.
 
-    MAD is the median of |x - median|; where more than half of a column has one value, and it is 0, the mean of
-    |x - median| takes its place, and 1 in a constant column.
+    MAD is the median of |x - median|. If it is 0, because more than half of a column has one value, it is replaced by
+    the mean of |x - median|, and by 1 in a constant column.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The last rows of a stream, in one piece of memory."""
+"""A ring buffer of the last rows of a stream."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from nystream.runtime.types import Array
 __all__ = ["Ring"]
 
 FIRST = 64
-"""Rows that memory is taken for at first; it doubles up to the capacity."""
+"""Rows that memory is first allocated for. It doubles until the capacity is reached."""
 
 
 class Ring(Params):
@@ -38,7 +38,7 @@ class Ring(Params):
 
     @staticmethod
     def nbytes_for(capacity: int, d: int) -> float:
-        """Bytes of a full one."""
+        """Return the bytes of a full ring."""
         return 8.0 * capacity * d
 
     def extend(self, X: Array) -> None:
@@ -58,30 +58,30 @@ class Ring(Params):
 
     @property
     def rows(self) -> Array:
-        """The rows, the oldest first; not to be written to."""
+        """The rows, oldest first. Do not write to them."""
         if self.seen_ <= self.capacity:
             return self.store_[: self.seen_]
         return np.roll(self.store_, -(self.seen_ % self.capacity), axis=0)
 
     def last(self, n: int) -> Array:
-        """The last n rows, or all, the oldest first; not to be written to. A copy where the ring has gone round."""
+        """Return the last n rows, or all of them, oldest first. Do not write to them."""
         n = min(n, len(self))
         if self.seen_ <= self.capacity:
             return self.store_[self.seen_ - n : self.seen_]
         return self.store_[np.arange(self.seen_ - n, self.seen_) % self.capacity]
 
     def replace(self, X: Array) -> None:
-        """Others in place of the last n rows, at most as many as there are."""
+        """Replace the last n rows by these, where n is at most the number of rows in the ring."""
         self.store_[np.arange(self.seen_ - len(X), self.seen_) % self.capacity] = X
 
     def resized(self, capacity: int) -> Ring:
-        """A ring of another capacity with the last rows of this one."""
+        """Return a ring of another capacity with the last rows of this one."""
         ring = Ring(capacity, self.d)
         ring.extend(self.rows)
         return ring
 
     def widened(self, d: int) -> Ring:
-        """The same rows, in whose new columns every value is missing."""
+        """Return a ring with the same rows and new columns, in which every value is missing."""
         ring = Ring(self.capacity, d)
         ring.extend(np.pad(self.rows, ((0, 0), (0, d - self.d)), constant_values=np.nan))
         return ring

@@ -1,4 +1,4 @@
-"""A scaling of columns that runs with the stream: Welford's recursion, the same bits however blocks are cut."""
+"""A running scaling of columns by Welford's recursion. The block sizes do not change a bit of it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from nystream.runtime.types import Array
 __all__ = ["RunningScale"]
 
 LARGEST = 1e140
-"""Of a value: sums of the squares of larger ones may overflow."""
+"""Largest accepted value. Sums of squares of larger values may overflow."""
 PART = 256
-"""Rows of which all running sums are held at once."""
+"""Rows whose running sums are held at once."""
 
 
 class RunningScale(Params):
-    """Rows minus the mean, over the deviation, of the rows up to and including each of them.
+    """Standardise each row by the mean and deviation of the rows up to and including it.
 
     Values are taken relative to the column's first, u = x - x_first, so that constant columns are exact::
 
@@ -27,10 +27,10 @@ class RunningScale(Params):
     been constant so far is divided by 1. A nan stays nan and is not counted. O(d) per row and in memory.
     """
 
-    _all_counted: bool = False  # whether every column has had a value, once that was seen: it stays so
+    _all_counted: bool = False  # whether every column has had a value; once true, it stays true
 
     def start(self, d: int) -> None:
-        """Nothing seen yet, d columns."""
+        """Start with no rows and d columns."""
         self._all_counted = False
         self.first_ = np.zeros(d)
         self.count_ = np.zeros(d)
@@ -38,7 +38,7 @@ class RunningScale(Params):
         self.spread_ = np.zeros(d)
 
     def check(self, X: Array) -> None:
-        """Refuse rows with numbers whose squares cannot be added up."""
+        """Raise a ValueError for numbers whose sum of squares would overflow."""
         if X.size == 0 or (X.max() <= LARGEST and X.min() >= -LARGEST):  # neither makes a matrix; with a nan both fail
             return
         bad = np.abs(X) > LARGEST
@@ -50,7 +50,7 @@ class RunningScale(Params):
             )
 
     def __call__(self, X: Array) -> Array:
-        """Count the rows of X, in order, and scale each by what was seen up to it."""
+        """Count the rows of X in order and return each scaled by the rows up to it."""
         if bool(self.count_.all()) and X.flags.c_contiguous and all_finite(X):
             self.count_, self.total_, self.spread_ = self.count_.copy(), self.total_.copy(), self.spread_.copy()
             return scale_rows(X, self.first_, self.count_, self.total_, self.spread_)
@@ -62,7 +62,7 @@ class RunningScale(Params):
         return scaled
 
     def _part(self, X: Array) -> Array:
-        """`__call__` on a few rows: what is held for a moment is several times their size."""
+        """Do `__call__` on a few rows. Temporary memory is several times their size."""
         known = np.isfinite(X)
         fresh = (self.count_ == 0) & known.any(axis=0)
         self.first_[fresh] = X[known.argmax(axis=0)[fresh], fresh]
@@ -77,7 +77,7 @@ class RunningScale(Params):
         return _scaled(X, known, U - means[1:], spreads[1:], counts[1:])
 
     def step(self, x: Array) -> Array:
-        """`__call__` on one row (d,), to the last bit; with less ado where no value is missing, now or so far."""
+        """Do `__call__` on one row (d,), bit for bit. It is faster if no value has been missing so far."""
         if not x.dot(x) < LARGEST**2:
             self.check(x[None])
         self._all_counted = self._all_counted or bool(self.count_.all())
@@ -99,17 +99,17 @@ class RunningScale(Params):
         return u
 
     def mark(self) -> tuple[Array, ...]:
-        """What `rewind` needs to forget the rows counted from now on."""
+        """Return what `rewind` needs to forget the rows that are counted from now on."""
         first = self.first_ if self._all_counted else self.first_.copy()  # the only array that changes in place
         return first, self.count_, self.total_, self.spread_
 
     def rewind(self, mark: tuple[Array, ...]) -> None:
-        """Back to what there was at the mark."""
+        """Go back to the state at the mark."""
         self.first_, self.count_, self.total_, self.spread_ = mark
         self._all_counted = False
 
     def scaled(self, X: Array) -> Array:
-        """Each row of X as if it came next, alone: what `__call__` would make of it. Changes nothing."""
+        """Return each row of X scaled as if it alone were the next row. Nothing is changed."""
         known = np.isfinite(X)
         U = np.where(known, X - np.where(self.count_ > 0, self.first_, X), 0.0)
         counts = self.count_ + known
@@ -119,7 +119,7 @@ class RunningScale(Params):
         return _scaled(X, known, U - means, spreads, counts)
 
     def widen(self, d: int) -> None:
-        """More columns, which were 0 in every row so far."""
+        """Add columns that were 0 in every row so far."""
         new = d - len(self.count_)
         self.first_ = np.append(self.first_, np.zeros(new))
         self.count_ = np.append(self.count_, np.full(new, self.count_.max(initial=0.0)))
@@ -141,6 +141,6 @@ def _scaled(X: Array, known: np.typing.NDArray[np.bool_], centred: Array, spread
 
 
 def _running(start: Array, increments: Array) -> Array:
-    """(n + 1, d): the start, then the sums after each row, added one after the other."""
+    """Return (n + 1, d) running sums: the start, then the sum after each row."""
     sums: Array = np.add.accumulate(np.vstack([start, increments]), axis=0)
     return sums

@@ -1,4 +1,4 @@
-"""Where the values of columns lie: means and deviations, medians, and fences that a few wild values do not move."""
+"""Means, deviations, medians and outlier bounds of columns."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["fence_outliers", "fences", "medians", "moments"]
 CONSTANT = 1e-12
 """A column whose deviation is at most this part of its largest value is constant, up to rounding."""
 TRIMMED = 0.025
-"""Part of the values, at both ends, and at least one, that fences do not look at."""
+"""Fraction of the values, at least one, that fences ignore at both ends."""
 FEWEST = 5
-"""Values from which on a column has fences."""
+"""Fewest values of a column that has fences."""
 REACH, UNSURE = 3.0, 20.0
-"""Fences are this many trimmed ranges beyond the trimmed range, and UNSURE / n more while n values are few."""
+"""Fences lie REACH + UNSURE / n trimmed ranges beyond the trimmed range of n values."""
 DOMINATED = 10.0
-"""A deviation this many times that of the fenced column is made by the few values beyond the fences."""
+"""A deviation this many times that of the fenced column is caused by the few values beyond the fences."""
 
 
 def moments(X: Array, w: Array | None = None) -> tuple[Array, Array]:
-    """Means and (population) deviations of the columns' finite values; both 0 where there is none.
+    """Return means and (population) deviations of the columns' finite values, 0 for a column without any.
 
     With weights w (n,) > 0 a row counts as w rows. The deviation is exactly 0 in a constant column, whose mean may be
     a rounding away from its value.
@@ -41,7 +41,7 @@ def moments(X: Array, w: Array | None = None) -> tuple[Array, Array]:
 
 
 def medians(X: Array, w: Array | None = None) -> Array:
-    """Medians of the columns' finite values; 0 where there is none. Weights as in `moments`."""
+    """Return medians of the columns' finite values, 0 for a column without any. Weights as in `moments`."""
     known = np.isfinite(X)
     if w is None and known.all():
         return np.median(X, axis=0)
@@ -50,12 +50,12 @@ def medians(X: Array, w: Array | None = None) -> Array:
 
 
 def fences(X: Array, w: Array | None = None, *, trimmed: float = TRIMMED, reach: float = REACH) -> Array:
-    """(2, d) values beyond which a value of a column is wild: from its trimmed range, some ranges to both sides.
+    """Return (2, d) outlier bounds of columns: a few trimmed ranges to both sides of the trimmed range.
 
-    Of n values of a column the lowest and the highest fortieth (`trimmed`), and at least one, do not count. Up to that
-    many values may thus be anything without moving the fences far. Where all others are equal the whole range takes the
-    place of the trimmed one; a constant column and one of fewer than 5 values have none (infinite fences). nan is not
-    counted; weights as in `moments`. O(n log n) a column.
+    The trimmed range leaves out the lowest and the highest fortieth of the values, at least one of each, so these may
+    be anything without moving the fences far. If all other values are equal, the whole range is used. A constant column
+    and one of fewer than 5 values have infinite fences. nan is not counted; weights as in `moments`. O(n log n) per
+    column.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def fences(X: Array, w: Array | None = None, *, trimmed: float = TRIMMED, reach:
 
 
 def fence_outliers(X: Array, w: Array | None = None) -> Array:
-    """X itself or, where a column's deviation is made by a few wild values, a copy with those moved to the fences."""
+    """Return X, or a copy with outliers moved to the fences if they dominate the deviation of a column."""
     low, high = fences(X, w)
     wild = np.flatnonzero(((low > X) | (high < X)).any(axis=0))
     if not len(wild):

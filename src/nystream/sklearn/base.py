@@ -10,18 +10,18 @@ import numpy as np
 
 from nystream.auto.learner import Auto
 from nystream.data.batch import NUMERIC
-from nystream.data.frames import columns_of as columns_of_numbers
-from nystream.data.inputs import RawBlock, as_row, rows_of, unconverted
-from nystream.data.kinds import looked
+from nystream.data.frames import frame_columns
+from nystream.data.inputs import RawBlock, as_row, raw_block, rows_of
+from nystream.data.kinds import look_at
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
 from nystream.data.sparse_rows import NARROW, is_sparse
-from nystream.data.targets import columns_of
+from nystream.data.targets import target_columns
 from nystream.data.values import is_absent
 from nystream.explain import Importance, Reasons
 from nystream.learners.base import Learner
 from nystream.model import Model
-from nystream.model.loading import trained
+from nystream.model.loading import load_trained
 from nystream.runtime.types import Array
 
 try:
@@ -121,7 +121,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """A fitted estimator of a model of the same task that was saved here, by a command, or from Python."""
-        model = trained(path, cls._task, cls.__name__)
+        model = load_trained(path, cls._task, cls.__name__)
         assert model.schema_ is not None
         estimator = cls(learner=model.learner)
         names = model.schema_.names
@@ -167,7 +167,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
     def _in_parts(self, X: Any, reset: bool) -> RawBlock | None:
         """A long frame as scikit-learn checks and converts it, some rows at a time; None for all else."""
         known = None if isinstance(X, np.ndarray) else rows_of(X)
-        found = None if known is None else unconverted(X, missing=True, infinite=True)
+        found = None if known is None else raw_block(X, missing=True, infinite=True)
         if known is None or found is None:
             return None
         shape, rows = known
@@ -269,11 +269,11 @@ def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
 
 def _other_than_numbers(X: Any) -> Table | None:
     """The table of a frame of which some columns are neither numbers nor booleans; None for all else."""
-    if not (hasattr(X, "columns") or hasattr(X, "column_names")) or columns_of_numbers(X) is not None:
+    if not (hasattr(X, "columns") or hasattr(X, "column_names")) or frame_columns(X) is not None:
         return None
     table = read(X)
     doubtful = {name: values for name, values in table.columns.items() if table.kinds.get(name) not in NUMERIC}
-    kinds = (looked(values, table.kinds.get(name)).kind for name, values in doubtful.items())
+    kinds = (look_at(values, table.kinds.get(name)).kind for name, values in doubtful.items())
     return table if any(kind not in NUMERIC for kind in kinds) else None
 
 
@@ -291,12 +291,12 @@ def _picked(X: Any, index: Any) -> Any:
 def _there(y: Any) -> Any:
     """Which labels there are; None where y is no column of labels, which scikit-learn then says."""
     try:
-        parts = columns_of(y, len(y))
+        parts = target_columns(y, len(y))
     except (TypeError, ValueError):
         return None
     return np.array([not any(is_absent(v) or v == "" for v in row) for row in zip(*parts, strict=True)], dtype=bool)
 
 
 def _listed(y: Any) -> list[Any]:
-    parts = [part.tolist() if isinstance(part, np.ndarray) else list(part) for part in columns_of(y, len(y))]
+    parts = [part.tolist() if isinstance(part, np.ndarray) else list(part) for part in target_columns(y, len(y))]
     return parts[0] if len(parts) == 1 else [list(row) for row in zip(*parts, strict=True)]

@@ -55,7 +55,7 @@ __all__ = [
 if not TYPE_CHECKING:  # for which every name would be there
 
     def __getattr__(name: str) -> _Any:
-        """The adversary on first use: it needs an optimiser, which takes longer to load than all other streams."""
+        """Import the adversary at its first use, because its optimiser loads slowly."""
         if name in ("Adversary", "greedy_adversary"):
             return getattr(_importlib.import_module("nystream.streams.adversary"), name)
         raise AttributeError(f"module 'nystream.streams' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""A stream chosen against a learner, by a greedy opponent that sees every prediction."""
+"""A stream that a greedy adversary chooses against a learner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Adversary", "greedy_adversary"]
 
 
 class Player(Protocol):
-    """A learner as the adversary needs it: a `predict` that changes nothing, and `step`.
+    """The protocol of a learner for the adversary: `predict` without changes, and `step`.
 
     `predict(X, ahead=1)` returns the predictions of the next row, those that `step` would make.
     """
@@ -28,12 +28,12 @@ class Player(Protocol):
 
 
 class Adversary(ArrayStream):
-    """The stream that an adversary chose, with what the learner answered.
+    """The stream that an adversary chose, with the learner's predictions.
 
     Attributes
     ----------
     predictions : (n,) array
-        The learner's, made before it saw the label.
+        The learner's predictions, made before the labels.
     regret : (n,) array
         After each round, the learner's cumulative squared loss minus that of batch kernel ridge regression on the
         rounds so far.
@@ -54,14 +54,14 @@ def greedy_adversary(
     lam: float = 1.0,
     seed: Seed = 0,
 ) -> Adversary:
-    """Play n rounds against a learner, each time choosing what makes its regret largest now.
+    """Play n rounds against a learner. Each row and label maximise its present regret.
 
     In round t, from a random start, L-BFGS-B maximises over (x_t, y_t) in [-1, 1]^(d + 1)::
 
         sum_{s<=t} (p_s - y_s)^2 - sum_{s<=t} (f_t(x_s) - y_s)^2
 
     where p_t is what the learner would predict at x_t and f_t is batch kernel ridge regression on the first t rounds.
-    The learner then makes the round for good with `step`. It is left trained: pass a clone to keep it fresh.
+    The learner then does the round with `step`. It is trained in place; pass a clone to keep the original.
 
     Cost: one `predict` of one row per evaluation, d + 2 evaluations per numerical gradient, plus O(t^2 + t d).
 
@@ -113,14 +113,14 @@ def greedy_adversary(
 
 
 def _gain(point: Array, learner: Player, ridge: _BatchRidge) -> float:
-    """What the round adds to the regret, with its sign turned for a minimiser; past losses are constant."""
+    """Return the negative increase of the regret by a round, for a minimiser; past losses are constant."""
     x, y = point[:-1], float(point[-1])
     p = float(np.ravel(learner.predict(x[None], ahead=1))[0])
     return ridge.loss_with(x, y) - (p - y) ** 2
 
 
 class _BatchRidge:
-    """Squared training loss of kernel ridge regression, with one more point tried or appended in O(t^2).
+    """Squared training loss of kernel ridge regression, with a trial or appended point in O(t^2).
 
     The residuals are y - f(X) = lam a with a = (K + lam I)^{-1} y, so the loss is lam^2 |a|^2. With K + lam I = L L',
     u = L^{-1} y, and a further point with r = L^{-1} k, s^2 = k(x, x) + lam - r'r::
@@ -135,12 +135,12 @@ class _BatchRidge:
         self.t = 0
 
     def loss(self) -> float:
-        """Of the points so far."""
+        """The loss of the points so far."""
         a = linalg.solve_triangular(self.L[: self.t, : self.t], self.u[: self.t], lower=True, trans=1)
         return float(self.lam**2 * (a @ a))
 
     def loss_with(self, x: Array, y: float) -> float:
-        """With one more point."""
+        """Return the loss with one more point."""
         r, s = self._border(x)
         new = (y - r @ self.u[: self.t]) / s**2
         old = self.u[: self.t] - r * new
@@ -149,7 +149,7 @@ class _BatchRidge:
         return float(self.lam**2 * (old @ old + new * new))
 
     def append(self, x: Array, y: float) -> None:
-        """Keep a point."""
+        """Append a point."""
         r, s = self._border(x)
         t = self.t
         self.X[t], self.y[t] = x, y

@@ -1,4 +1,4 @@
-"""Reading ahead: another thread fetches the next blocks while this one learns."""
+"""Read ahead: another thread reads the next blocks while this one learns."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["ahead"]
 
 T = TypeVar("T")
 DEPTH = 8
-"""Blocks that may wait."""
+"""Largest number of blocks that are read ahead."""
 PATIENCE = 0.1
-"""Seconds after which the reader looks whether anybody still waits for it."""
+"""Seconds between checks of the reading thread whether it is still needed."""
 
 
 def ahead(blocks: Iterator[T], depth: int = DEPTH) -> Iterator[T]:
-    """The same blocks in the same order, fetched by another thread, at most `depth` of them before they are asked for.
+    """Yield the same blocks, read by another thread, at most `depth` of them in advance.
 
-    What the other iterator raises comes after the blocks before it. Whoever stops early, by closing this iterator or
-    dropping it, stops the thread, which closes the other one, and waits for the block that it is fetching: so this is
-    for files, not for a pipe, where that may never come.
+    An error of the other iterator is raised after the blocks before it. Closing or dropping this iterator stops the
+    thread, which finishes its present block and closes the other iterator. Use it for files, not for pipes, where the
+    present block may never come.
     """
     waiting: queue.Queue[tuple[str, Any]] = queue.Queue(depth)
     stop = threading.Event()
@@ -47,7 +47,7 @@ def _fetch(blocks: Iterator[Any], waiting: queue.Queue[tuple[str, Any]], stop: t
         for block in blocks:
             if not _put(("block", block), waiting, stop):
                 break
-    except BaseException as error:  # whatever it is belongs to whoever reads
+    except BaseException as error:  # any error is passed to the reader
         last = ("error", error)
     finally:
         close = getattr(blocks, "close", None)
@@ -57,7 +57,7 @@ def _fetch(blocks: Iterator[Any], waiting: queue.Queue[tuple[str, Any]], stop: t
 
 
 def _put(item: tuple[str, Any], waiting: queue.Queue[tuple[str, Any]], stop: threading.Event) -> bool:
-    """Whether there was somebody to take it."""
+    """Put an item into the queue. Return False if the reader has stopped."""
     while not stop.is_set():
         try:
             waiting.put(item, timeout=PATIENCE)

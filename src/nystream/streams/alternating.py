@@ -1,4 +1,4 @@
-"""Labels that alternate: the simplest stream on which chasing the last label is worst."""
+"""A stream with alternating labels, on which following the last label is worst."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["alternating"]
 
 
 def alternating(n: int | None = None, *, C: float = 1.0, d: int = 1) -> Generated:
-    """The same x = (1, 0, ..., 0) in every round, with labels -C, +C, -C, ...
+    """Return a stream with x = (1, 0, ..., 0) in every round and labels -C, +C, -C, ...
 
-    The best fixed prediction is 0 and loses C^2 a round; a learner that chases the last label loses up to 4 C^2.
+    The best fixed prediction is 0 and loses C^2 a round; a learner that follows the last label loses up to 4 C^2 a
+    round.
 
     Examples
     --------

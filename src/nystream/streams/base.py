@@ -1,4 +1,4 @@
-"""The stream: examples in blocks, again and again where the source allows it, and what can be chained onto it."""
+"""The base class of streams: rows in blocks, repeated passes, and transformations."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from nystream.runtime.types import Array, Seed
 from nystream.scaling import FrozenScale
 from nystream.streams.cutting import Block, after, first, recut
 from nystream.streams.labels import Labels
-from nystream.streams.scaling import rescaled, standardized
-from nystream.streams.shuffling import permuted, windowed
+from nystream.streams.scaling import rescale_blocks, standardize_blocks
+from nystream.streams.shuffling import permute, shuffle_in_window
 
 __all__ = ["Derived", "Stream", "Task"]
 
@@ -27,8 +27,8 @@ class Stream:
     """A finite or endless source of examples (x, y).
 
     `blocks(size)` gives pairs X (n, d), Y (n,) (or (n, K) with several targets) of float64, C-ordered, with n = size
-    in every block but the last. How a stream is cut into blocks never changes a value in it. Each call of `blocks`
-    starts a new pass over the same rows; only standard input, which cannot be read twice, refuses the second one.
+    in every block but the last. The block size never changes a value. Each call of `blocks` starts a
+    new pass over the same rows, except for standard input, which can be read only once.
 
     A stream whose length is known unpacks into its arrays, ``X, y = stream``; any finite one has `load()`. Single
     rows come from `rows()`.
@@ -46,13 +46,13 @@ class Stream:
     endless : bool
         Whether the stream never ends.
     task : "regression", "classification" or None
-        What the targets are, where the source says so: a numeric column of a file says nothing.
+        The task, if the source tells it. A numeric column of a file does not.
     labels : tuple or None
         Class names in order where targets were names: Y holds class numbers 0..K-1 and `labels[k]` is the name of
         class k. Names found on the way (CSV without `labels=`) are appended in order of appearance.
     """
 
-    _live = False  # a source that is worth reading one row at a time, because rows arrive slowly
+    _live = False  # a source whose rows arrive slowly, so that it is read row by row
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Stream:
         self._labels = labels
         self.endless = endless
 
-    # -- what a stream says about itself ---------------------------------------------------------------------------
+    # -- properties -----------------------------------------------------------------------------------------------
     @property
     def columns(self) -> tuple[str, ...] | None:
         """Names of the features, or None."""
@@ -81,22 +81,22 @@ class Stream:
 
     @property
     def d(self) -> int | None:
-        """Number of features, or None where the first block tells."""
+        """Number of features, or None before the first block."""
         return self._d
 
     @property
     def n(self) -> int | None:
-        """Number of rows, or None where only reading tells."""
+        """Number of rows, or None if it is only known after reading."""
         return self._n
 
     @property
     def task(self) -> Task | None:
-        """What the targets are, or None where the source does not say."""
+        """The task, or None if the source does not tell it."""
         return "classification" if self._labels is not None else self._task
 
     @property
     def labels(self) -> tuple[Any, ...] | None:
-        """Names of the classes 0..K-1, or None where targets were numbers."""
+        """Names of the classes 0..K-1, or None if targets are numbers."""
         return None if self._labels is None else self._labels.names
 
     def __repr__(self) -> str:
@@ -110,19 +110,19 @@ class Stream:
         raise NotImplementedError
 
     def blocks(self, size: int = 1024) -> Iterator[Block]:
-        """A new pass: pairs (X, Y) of `size` rows, the last one perhaps shorter."""
+        """Start a new pass: yield pairs (X, Y) of `size` rows; the last may be shorter."""
         at_least("size", size, 1)
         return recut(self._chunks(size), size)
 
     def rows(self) -> Iterator[tuple[Array, Any]]:
-        """A new pass, one example at a time: x (d,) and y, a float (or (K,) with several targets)."""
+        """Start a new pass: yield single rows x (d,) with y, a float (or (K,) with several targets)."""
         for X, Y in self.blocks(1 if self._live else _ROWS):
             yield from zip(X, Y.tolist() if Y.ndim == 1 else Y, strict=True)
 
     def load(self) -> Block:
-        """The whole stream in memory: X (n, d), Y (n,) or (n, K)."""
+        """Return the whole stream in memory: X (n, d), Y (n,) or (n, K)."""
         if self.endless:
-            raise ValueError(f"{self.name} is endless; cut it with take(n) before loading it")
+            raise ValueError(f"{self.name} is endless; limit it with take(n) before loading it")
         parts = list(self._chunks(_ROWS * 16))
         if not parts:
             return np.empty((0, self.d or 0)), np.empty(0)
@@ -140,19 +140,19 @@ class Stream:
 
     # -- chaining --------------------------------------------------------------------------------------------------
     def take(self, n: int) -> Stream:
-        """The first n rows (fewer where the stream is shorter)."""
+        """Return a stream of the first n rows (fewer if the stream is shorter)."""
         at_least("n", n, 0)
         length = n if self.endless else None if self.n is None else min(n, self.n)
         return Derived(self, f"take({n})", lambda rows: first(self._chunks(min(rows, max(n, 1))), n), length)
 
     def skip(self, n: int) -> Stream:
-        """All but the first n rows."""
+        """Return a stream without the first n rows."""
         at_least("n", n, 0)
         length = None if self.n is None else max(self.n - n, 0)
         return Derived(self, f"skip({n})", lambda rows: after(self._chunks(rows), n), length, self.endless)
 
     def shuffle(self, seed: Seed = None, buffer: int | None = None) -> Stream:
-        """The rows in random order, the same one in every pass.
+        """Return a stream of the rows in random order, the same in every pass.
 
         Parameters
         ----------
@@ -160,43 +160,49 @@ class Stream:
             The order. None draws a seed once, now; a Generator gives a child of it (`Generator.spawn`).
         buffer : int or None
             None: every order is equally likely, ``default_rng(seed).permutation(n)``; the whole stream is held in
-            memory during a pass. A number: at most that many rows are held, and each row that comes in takes the
-            place of a random held one, which goes out. That mixes only within about `buffer` rows: a file sorted by
+            memory during a pass. A number: at most that many rows are held, and each new row replaces a
+            random one of these, which comes next. This mixes only within about `buffer` rows: a file that is sorted by
             label stays nearly sorted unless `buffer` reaches its length.
         """
         state = fixed_seed(seed)
         if buffer is None:
             if self.endless:
                 raise ValueError(f"{self.name} is endless; shuffle it within a window: shuffle(seed, buffer=10000)")
-            return Derived(self, "shuffle", lambda rows: permuted(self._arrays(), rows, state), self.n)
+            return Derived(self, "shuffle", lambda rows: permute(self._arrays(), rows, state), self.n)
         at_least("buffer", buffer, 1)
         return Derived(
-            self, "shuffle", lambda rows: windowed(self._chunks(rows), buffer, rows, state), self.n, self.endless
+            self,
+            "shuffle",
+            lambda rows: shuffle_in_window(self._chunks(rows), buffer, rows, state),
+            self.n,
+            self.endless,
         )
 
     def standardize(self) -> Stream:
-        """Features minus their running mean, over their running standard deviation; targets are left alone.
+        """Return a stream with running-standardised features. Targets do not change.
 
         Row t uses the mean and the (population) deviation of rows 1..t: x_t itself counts, since a learner knows it
         before y_t; nothing later does. A column that has been constant so far is divided by 1, so the first row
         becomes 0. A nan stays nan and is not counted. Welford's recursion, O(d) per row and in memory; the numbers
         do not depend, to the last bit, on how the stream is cut.
         """
-        return Derived(self, "standardize", lambda rows: standardized(self._chunks(rows)), self.n, self.endless)
+        return Derived(self, "standardize", lambda rows: standardize_blocks(self._chunks(rows)), self.n, self.endless)
 
     def rescale(self, scale: FrozenScale, rows: int = 1000) -> Stream:
-        """Features by a scaling that is fitted on the first rows, `StandardScale()` say, and frozen.
+        """Return a stream scaled by a scaling, such as `StandardScale()`, that is fitted on the first rows.
 
-        The first `rows` rows (all, if there are fewer) are read ahead for it, and scaled by it themselves. The pattern
-        `scale` is cloned, never fitted. As elsewhere, nothing depends on how the stream is cut.
+        The first `rows` rows (or all) are read ahead and scaled too. `scale` is cloned and never fitted itself. The
+        block size makes no difference.
         """
         at_least("rows", rows, 1)
         if not isinstance(scale, FrozenScale):
             raise ValueError(f"scale must be a scaling such as StandardScale(), got {scale!r}")
-        return Derived(self, "rescale", lambda size: rescaled(self._chunks(size), scale, rows), self.n, self.endless)
+        return Derived(
+            self, "rescale", lambda size: rescale_blocks(self._chunks(size), scale, rows), self.n, self.endless
+        )
 
     def _arrays(self) -> tuple[Any, Any]:
-        """Arrays of all rows; a stream that has them already gives them without a copy."""
+        """Return arrays of all rows, without a copy if the stream has them."""
         return self.load()
 
 
@@ -235,17 +241,17 @@ class Derived(Stream):
 
     @property
     def d(self) -> int | None:
-        """Number of features, or None where the first block tells."""
+        """Number of features, or None before the first block."""
         return self._parent.d
 
     @property
     def task(self) -> Task | None:
-        """What the targets are, or None where the source does not say."""
+        """The task, or None if the source does not tell it."""
         return self._parent.task
 
     @property
     def labels(self) -> tuple[Any, ...] | None:
-        """Names of the classes 0..K-1, or None where targets were numbers."""
+        """Names of the classes 0..K-1, or None if targets are numbers."""
         return self._parent.labels
 
     def _chunks(self, rows: int) -> Iterator[Block]:

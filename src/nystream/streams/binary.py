@@ -19,14 +19,14 @@ from nystream.streams.columns import Column, Target, choose
 from nystream.streams.cutting import Block
 from nystream.streams.in_memory import arrays
 from nystream.streams.labels import Labels
-from nystream.streams.text import unpacked
+from nystream.streams.text import unpack
 
 __all__ = ["NumpyStream", "numpy"]
 
 _DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, NotImplementedError, RuntimeError)
-"""What is raised while a file is unpacked that is not what it says."""
+"""Errors of damaged compressed files."""
 _BAD_HEADER = (ValueError, TypeError, KeyError, OverflowError, OSError, EOFError, SyntaxError, TokenError, MemoryError)
-"""What NumPy raises for a header that is none: it reads it as Python."""
+"""Errors of NumPy for a wrong header."""
 _FEATURES = ("X", "x", "data", "features")
 _TARGETS = ("y", "Y", "target", "targets", "labels")
 _ROWS = 1024  # rows read at once
@@ -49,7 +49,7 @@ def numpy(
         A .npy file with a matrix; or a .npz file with arrays X and y, or with one matrix. Compressed files are
         unpacked on the way. An array goes to `arrays`.
     y : path, array or None
-        The targets, where they are not in X.
+        The targets, if they are not in X.
     target, drop, columns : positions
         Columns of a matrix that holds both, as in `csv`; by default the last one is the target.
     labels : iterable or None
@@ -83,7 +83,7 @@ def numpy(
 
 
 class _Rows(Protocol):
-    """An array whose rows can be read in order, again and again."""
+    """An array whose rows can be read in order repeatedly."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -178,7 +178,7 @@ class _Forward:
     def _open(self) -> Iterator[IO[bytes]]:
         try:
             if self.member is None:
-                with open(self.path, "rb") as raw, unpacked(raw, self.name) as content:
+                with open(self.path, "rb") as raw, unpack(raw, self.name) as content:
                     yield content
             else:
                 with zipfile.ZipFile(self.path) as archive, archive.open(self.member) as content:

@@ -1,4 +1,4 @@
-"""Which columns of a table are features and which are targets."""
+"""The choice of features and targets among the columns of a table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Choice(NamedTuple):
 def choose(
     names: Sequence[str], target: Target, drop: Column | Iterable[Column], keep: Iterable[Column] | None, source: str
 ) -> Choice:
-    """Targets as asked; features are `keep` in its order, or all other columns, without `drop`."""
+    """Choose targets and features. Features are `keep` in its order, or all other columns without `drop`."""
     single = target is None or isinstance(target, (int, str, np.integer))
     asked = [] if target is None else [target] if isinstance(target, (int, str, np.integer)) else list(target)
     targets = tuple(_position(column, names, source) for column in asked)

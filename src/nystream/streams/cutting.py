@@ -1,4 +1,4 @@
-"""Cutting an iterator of blocks into others: equal sizes, a beginning, an end."""
+"""Cut an iterator of blocks: equal sizes, a beginning, an end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Block: TypeAlias = tuple[Array, Array]
 
 
 def recut(chunks: Iterator[Block], size: int) -> Iterator[Block]:
-    """Blocks of exactly `size` rows, and what is left at the end. Rows are copied only across a seam."""
+    """Yield blocks of exactly `size` rows and a rest. Rows are copied only if a block spans two others."""
     held: list[Block] = []
     missing = size
     for X, Y in chunks:
@@ -36,7 +36,7 @@ def recut(chunks: Iterator[Block], size: int) -> Iterator[Block]:
 
 
 def first(chunks: Iterator[Block], n: int) -> Iterator[Block]:
-    """The first n rows; nothing is pulled from the source once they are out."""
+    """Yield the first n rows, without reading more of the source."""
     while n > 0:
         block = next(chunks, None)
         if block is None:
@@ -47,7 +47,7 @@ def first(chunks: Iterator[Block], n: int) -> Iterator[Block]:
 
 
 def after(chunks: Iterator[Block], n: int) -> Iterator[Block]:
-    """All rows but the first n."""
+    """Yield all rows except the first n."""
     for X, Y in chunks:
         if n < len(X):
             yield X[n:], Y[n:]

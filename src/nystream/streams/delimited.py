@@ -1,4 +1,4 @@
-"""CSV and its relatives, block by block."""
+"""CSV and similar files, block by block."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nystream.streams.base import Stream
 from nystream.streams.columns import Column, Target, choose
 from nystream.streams.cutting import Block
 from nystream.streams.dialect import dialect
-from nystream.streams.labels import Labels, is_missing
+from nystream.streams.labels import Labels, is_missing_field
 from nystream.streams.table import Table
 from nystream.streams.text import Pipe, TextFile, text_at
 
@@ -30,7 +30,7 @@ def csv(
     labels: Iterable[Any] | None = None,
     missing: str = "error",
 ) -> DelimitedStream:
-    """A CSV file as a stream, in bounded memory; .gz, .bz2, .xz, .zst and .zip are unpacked on the way.
+    """Read a CSV file as a stream, in bounded memory. .gz, .bz2, .xz, .zst and .zip are unpacked.
 
     Parameters
     ----------
@@ -126,4 +126,4 @@ def _coders(targets: Sequence[int], single: bool, row: list[str], labels: Iterab
     if not single or not targets or targets[0] >= len(row):
         return {}
     text = row[targets[0]]
-    return {} if is_number(text) or is_missing(text) else {targets[0]: Labels()}
+    return {} if is_number(text) or is_missing_field(text) else {targets[0]: Labels()}

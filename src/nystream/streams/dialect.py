@@ -1,4 +1,4 @@
-"""How a text file is divided into fields: its delimiter, its header, the names of its columns."""
+"""The dialect of a text file: delimiter, header and column names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_LINES = 1000  # that a quoted field in the first two rows may span
 
 
 class Dialect(NamedTuple):
-    """What the first lines of a file say.
+    """The dialect found in the first lines of a file.
 
     `delimiter` is None for any white space, `first` the number of the line that ends the header, 0 without one, and
     `row` the fields of the first row after it.
@@ -102,7 +102,7 @@ def _is_header(rows: list[list[str]], known: Collection[str] | None) -> bool:
 
 
 def _head(source: TextFile | Pipe) -> list[str]:
-    """Lines that hold the first two rows: two, unless a quoted field in them runs on."""
+    """Return the lines of the first two rows: two, unless a quoted field continues."""
     count = 2
     head = source.head(count)
     while "".join(head).count('"') % 2 and count < _MOST_LINES:
@@ -127,12 +127,12 @@ def _two_rows(head: list[str], delimiter: str | None, source: str) -> list[Field
 
 
 def _delimiter(head: list[str]) -> str | None:
-    """The mark that cuts the first two rows into equally many fields, more than one; white space else."""
+    """Return the mark that splits the first two rows into equally many fields (more than one), else white space."""
     for mark in _DELIMITERS:
         try:
             widths = [len(row.fields) for row in _two_rows(head, mark, "")]
         except ValueError:
-            continue  # with this mark, quotes stand where they may not
+            continue  # with this mark, quotes are in wrong places
         if len(set(widths)) == 1 and widths[0] > 1:
             return mark
     text = "".join(head)

@@ -1,4 +1,4 @@
-"""Synthetic streams that change: turning Gaussians, Friedman's function with drift, a function that changes sign."""
+"""Synthetic streams with drift: rotating Gaussians, Friedman's function, a function that changes sign."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _HORIZON = 2000
 def drifting_gaussians(
     n: int | None = _HORIZON, *, turns: float = 1.0, horizon: int | None = None, seed: Seed = 0
 ) -> Generated:
-    """Two classes of two Gaussians each, which turn around the origin.
+    """Return a stream of two classes of two Gaussians each, which rotate around the origin.
 
     In round t = 1, 2, ... a label bit b and a component bit c are tossed, and with T = `horizon`::
 
         angle = 2 pi turns t / T + (b + 2 c) pi / 2        x = 2 (cos angle, sin angle) + 0.7 N(0, I)
 
-    with y = +1 for b = 0 and -1 for b = 1. After a quarter turn each class sits where the other one was, so a learner
-    that does not forget is wrong.
+    with y = +1 for b = 0 and -1 for b = 1. After a quarter turn the classes have changed places, so a learner that does
+    not forget is wrong.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where the frames of a video come from: a folder or an archive of images, a movie, or an array."""
+"""Read the frames of a video from a folder or archive of images, a movie, or an array."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Frames:
 
 
 def open_frames(spec: str, first: int = 0) -> Frames:
-    """Frames of a folder, archive, movie or array.
+    """Open the frames of a folder, archive, movie or array.
 
-    A path may go on inside an archive, and end in a pattern: `highway.zip/highway/input`, `trees.tar.xz/b*.bmp`.
+    A path may continue inside an archive, and end in a pattern: `highway.zip/highway/input`, `trees.tar.xz/b*.bmp`.
     Images are numbered by the last number in their names and read in that order, or in the order of their names if none
     has a number; frames of movies and arrays are numbered from `first`.
     """

@@ -21,11 +21,11 @@ DRAWN = 1024
 Draw: TypeAlias = Callable[[Array], Block]
 """The rows of the rounds t (DRAWN,), which are counted from 1."""
 Recipe: TypeAlias = Callable[[np.random.Generator], Draw]
-"""Draws what stays fixed during a pass, and returns what draws the rows."""
+"""Draws the constants of a pass and returns the function that draws rows."""
 
 
 class Generated(Stream):
-    """Rows made by a recipe from a seed.
+    """A stream of rows that a recipe draws from a seed.
 
     Of length n it unpacks into its arrays, ``X, y = sine(500, seed=0)``; endless (n = None) it does not. Shorter
     streams are beginnings of longer ones with the same seed and parameters.

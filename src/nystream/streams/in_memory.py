@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream.data.frames import columns_of, matrix_of, side_by_side
+from nystream.data.frames import frame_columns, join_columns, matrix_of
 from nystream.data.inputs import ROWS_TO_CONVERT, RawBlock, rows_at_once
 from nystream.runtime.types import Array
 from nystream.streams.base import Stream, Task
@@ -52,10 +52,14 @@ def arrays(
             X, y = _without(X, y)
         names = tuple(str(name) for name in X.columns)
         return ArrayStream(
-            X if columns_of(X) is not None else _frame_values(X), y, columns=columns or names, labels=labels, task=task
+            X if frame_columns(X) is not None else _frame_values(X),
+            y,
+            columns=columns or names,
+            labels=labels,
+            task=task,
         )
     if isinstance(y, str):
-        raise ValueError(f"y={y!r} names a column, but X is no data frame; pass the values of y")
+        raise ValueError(f"y={y!r} names a column, but X is not a data frame; pass the values of y")
     if hasattr(X, "toarray"):
         raise ValueError("X is a sparse matrix; pass X.toarray(), or write it to a LIBSVM file and stream that")
     return ArrayStream(X, y, columns=columns, labels=labels, task=task)
@@ -147,11 +151,11 @@ def _in_parts(X: Any) -> Any:
         if d and set(map(len, X)) == {d}:
             _checked(X[:ROWS_TO_CONVERT], "X")  # most mistakes are in all rows
             return RawBlock((len(X), d), lambda rows: _floats(_checked(X[rows], "X")))
-    matrix, columns = matrix_of(X), columns_of(X)
+    matrix, columns = matrix_of(X), frame_columns(X)
     if matrix is not None or columns is None:
         return _checked(X if matrix is None else matrix, "X")
     sources = list(columns.values())
-    return RawBlock((len(X), len(sources)), side_by_side(sources), sources=sources)
+    return RawBlock((len(X), len(sources)), join_columns(sources), sources=sources)
 
 
 def _checked(value: Any, name: str) -> Any:

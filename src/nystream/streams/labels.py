@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream.runtime.types import Array
 
-__all__ = ["MISSING", "Labels", "is_missing"]
+__all__ = ["MISSING", "Labels", "is_missing_field"]
 
 MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 """What stands for an absent value in text, in lower case."""
@@ -17,7 +17,7 @@ MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
 _MOST = 10_000  # more different names than this are not classes, and would be an unbounded list
 
 
-def is_missing(text: str) -> bool:
+def is_missing_field(text: str) -> bool:
     """Whether a field of a text file says that its value is absent."""
     return text.strip().lower() in MISSING
 
@@ -76,7 +76,7 @@ class Labels:
     def _added(self, name: Any) -> float:
         if not self._open:
             raise ValueError(f"{name!r} is not one of the labels {', '.join(map(str, self._names[:20]))}")
-        if is_missing(name):
+        if is_missing_field(name):
             raise ValueError("a label is missing")
         if len(self._names) == _MOST:
             raise ValueError(f"more than {_MOST} different labels: these are not classes (pass labels= if they are)")

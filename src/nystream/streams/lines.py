@@ -22,8 +22,8 @@ _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 class Lines(Iterator[str]):
     """The lines of a binary file, each with its end as "\\n", whichever of "\\n", "\\r\\n" and "\\r" it has there.
 
-    A byte order mark is none of it. What is no text, or damaged, is a ValueError with the name of the file. `whole`
-    is a file that is closed with this.
+    A byte order mark is removed. Bytes that are not text, or damaged, raise a ValueError with the name of the file.
+    `whole` is a file that is closed with this.
     """
 
     def __init__(self, content: IO[bytes], name: str, whole: IO[bytes] | None = None) -> None:
@@ -91,11 +91,11 @@ class Lines(Iterator[str]):
         return found, lines
 
     def put_back(self, lines: Iterable[str]) -> None:
-        """Lines that come again, before all others."""
+        """Put lines back, before all others."""
         self._waiting.extendleft(reversed(list(lines)))
 
     def close(self) -> None:
-        """Nothing is read from now on."""
+        """Close the file. Nothing is read afterwards."""
         self._held, self._at, self._ended = b"", 0, True
         if self._whole is not None:
             self._content.close()
@@ -147,7 +147,7 @@ class Lines(Iterator[str]):
 
 
 def _other_encoding(error: UnicodeDecodeError) -> str:
-    """What the text may be instead, and how to convert it."""
+    """Return a guess of the encoding and how to convert it."""
     return f"(byte 0x{error.object[error.start]:02x}); convert it, as in iconv -f latin1 -t utf-8"
 
 

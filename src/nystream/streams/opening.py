@@ -53,7 +53,7 @@ _BY_LINES: dict[str, Callable[..., Stream]] = {"csv": csv, "libsvm": libsvm, "ar
 
 
 def open_stream(spec: str | os.PathLike[str], **options: Any) -> Stream:
-    """The stream that a text names.
+    """Open the stream that a text names.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def open_stream(spec: str | os.PathLike[str], **options: Any) -> Stream:
         or, where that says nothing, by its first lines.
     **options
         For the reader or the generator; an option that it does not have is an error that lists those it has.
-        `missing` is for all: sources that cannot tell of missing values have no use for it.
+        `missing` is allowed for all sources, even those without missing values.
 
     Examples
     --------

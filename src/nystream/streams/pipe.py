@@ -17,7 +17,7 @@ __all__ = ["line_format", "stdin"]
 def stdin(
     format: str = "auto", *, flush_lines: int | None = None, file: Any = None, **options: Any
 ) -> DelimitedStream | SvmlightStream:
-    """Standard input as a stream, in bounded memory. It can be read once; a second pass is an error.
+    """Read standard input as a stream, in bounded memory. A second pass is an error.
 
     The first two lines are read at once, to find format, header and delimiter; the rest only as blocks are asked
     for. A block comes when it is full or when the input ends; `rows()` gives each row as soon as its line is there.
@@ -27,7 +27,7 @@ def stdin(
     format : "auto", "csv" or "libsvm"
         "auto": LIBSVM if the first line is a number followed by index:value tokens.
     flush_lines : int or None
-        Blocks of at most so many lines, whatever size is asked for: a slow pipe is then not waited for longer.
+        Largest number of lines in a block, so that rows of a slow pipe do not wait long.
     file : binary file object, path of a named pipe, or None
         Another source than `sys.stdin`.
     **options

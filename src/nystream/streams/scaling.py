@@ -9,10 +9,10 @@ import numpy as np
 from nystream.scaling import FrozenScale, RunningScale
 from nystream.streams.cutting import Block
 
-__all__ = ["rescaled", "standardized"]
+__all__ = ["rescale_blocks", "standardize_blocks"]
 
 
-def standardized(chunks: Iterator[Block]) -> Iterator[Block]:
+def standardize_blocks(chunks: Iterator[Block]) -> Iterator[Block]:
     """Each row minus the mean and over the deviation of the rows up to and including it."""
     scale: RunningScale | None = None
     for X, Y in chunks:
@@ -22,7 +22,7 @@ def standardized(chunks: Iterator[Block]) -> Iterator[Block]:
         yield scale(X), Y
 
 
-def rescaled(chunks: Iterator[Block], scale: FrozenScale, rows: int) -> Iterator[Block]:
+def rescale_blocks(chunks: Iterator[Block], scale: FrozenScale, rows: int) -> Iterator[Block]:
     """All rows by the scaling that a fit on the first `rows` of them gives."""
     waiting: list[Block] = []
     fitted: FrozenScale | None = None

@@ -10,10 +10,10 @@ import numpy as np
 from nystream.runtime.types import Array
 from nystream.streams.cutting import Block
 
-__all__ = ["permuted", "windowed"]
+__all__ = ["permute", "shuffle_in_window"]
 
 
-def permuted(arrays: tuple[Any, Any], rows: int, seed: np.random.SeedSequence) -> Iterator[Block]:
+def permute(arrays: tuple[Any, Any], rows: int, seed: np.random.SeedSequence) -> Iterator[Block]:
     """The rows of (X, Y) in the order `default_rng(seed).permutation(n)`, `rows` at a time."""
     X, Y = arrays
     order = np.random.default_rng(seed).permutation(len(X))
@@ -22,8 +22,8 @@ def permuted(arrays: tuple[Any, Any], rows: int, seed: np.random.SeedSequence) -
         yield np.ascontiguousarray(X[part], dtype=np.float64), np.ascontiguousarray(Y[part], dtype=np.float64)
 
 
-def windowed(chunks: Iterator[Block], buffer: int, rows: int, seed: np.random.SeedSequence) -> Iterator[Block]:
-    """Each row takes the place of a random one of `buffer` held rows, which goes out; at the end the rest, permuted."""
+def shuffle_in_window(chunks: Iterator[Block], buffer: int, rows: int, seed: np.random.SeedSequence) -> Iterator[Block]:
+    """Yield rows in random order within a window: each new row replaces a random one of `buffer` rows."""
     rng = np.random.default_rng(seed)
     parts: list[Block] = []
     count = 0

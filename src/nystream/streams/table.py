@@ -1,4 +1,4 @@
-"""Lines of a table become numbers: by a parser of bytes, by NumPy's, or field by field where they are doubtful."""
+"""Convert lines of a table to numbers: by a fast parser, by NumPy, or field by field."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Fields(NamedTuple):
 
 
 class SplitError(ValueError):
-    """A row that cannot be cut into fields; the table knows on which line it starts."""
+    """The error for a row that cannot be split into fields."""
 
 
 Split: TypeAlias = Callable[[Iterator[str]], Iterator[Fields]]
@@ -39,7 +39,7 @@ _VALUES = 2**18  # but not more values than this, 2 MB, for wide tables
 
 
 class Table:
-    """How the lines of one table become X and Y.
+    """The conversion of the lines of one table to X and Y.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Table:
     delimiter : str or None
         None: any white space.
     split : function
-        Lines to fields, exactly; called where the fast parser does not do.
+        The exact function from lines to fields, for lines that the fast parser rejects.
     special : str
         Characters that only `split` understands: a chunk with one of them is not for the fast parser, which knows
         double quotes.
@@ -119,7 +119,7 @@ class Table:
 
     # -- the fast way ----------------------------------------------------------------------------------------------
     def _fast(self, chunk: list[str]) -> Array | None:
-        """Features, then targets; None where anything at all is doubtful, for `_exact` to settle."""
+        """Return features, then targets; None if anything is doubtful, for `_exact`."""
         text = "".join(chunk)
         if any(mark in text for mark in self.special) or text.isspace():
             return None

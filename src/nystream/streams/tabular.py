@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class Tables:
-    """Rows of a source as tables with the same columns; a new pass for every call of `blocks`, but of a pipe.
+    """A source of tables with the same columns. Every call of `blocks` starts a new pass, except on a pipe.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Tables:
     n : int or None
         Rows, where known.
     live : bool
-        Whether rows come as they are written, so that nobody should wait for more than are wanted.
+        Whether rows arrive as they are written, so that no more rows than needed are awaited.
     numbers : frozenset of str
         Columns that are known to be numbers, and may come as arrays of them instead of text; may be set at any time.
     """
@@ -61,15 +61,15 @@ class Tables:
     live: bool = False
     numbers: frozenset[str] = frozenset()
     skips: bool = False
-    """Whether rows that cannot be cut into cells are left out instead of refused."""
+    """Whether rows that cannot be split into cells are skipped; otherwise they are an error."""
 
     @property
     def unreadable(self) -> list[str]:
-        """What was wrong with the rows that were left out."""
+        """The errors of skipped rows."""
         return self.__dict__.setdefault("_unreadable", [])
 
     def _refuse(self, message: str) -> None:
-        """Leave out a row that cannot be cut into cells, or raise."""
+        """Skip a row that cannot be split into cells, or raise."""
         if not self.skips:
             raise BadRow(message)
         self.unreadable.append(message)

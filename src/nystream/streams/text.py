@@ -1,4 +1,4 @@
-"""Lines of text from a file, a pipe or standard input, unpacked on the way where they are compressed."""
+"""Lines of text from a file, a pipe or standard input, which may be compressed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import IO, Any, cast
 
 from nystream.streams.lines import Lines
 
-__all__ = ["COMPRESSED", "Pipe", "TextFile", "pipe_at", "text_at", "unpacked"]
+__all__ = ["COMPRESSED", "Pipe", "TextFile", "pipe_at", "text_at", "unpack"]
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 """Endings of packed files."""
 
 
-def unpacked(raw: Any, name: str) -> IO[bytes]:
-    """The content of a binary file. Compression is read off the first bytes, not off the name."""
+def unpack(raw: Any, name: str) -> IO[bytes]:
+    """Return the content of a binary file. Compression is recognised by the first bytes, not by the name."""
     start = raw.peek(6)[:6]
     if start.startswith(b"\x1f\x8b"):
         return cast("IO[bytes]", io.BufferedReader(_Gzip(raw)))
@@ -135,7 +135,7 @@ class _Zstd(io.RawIOBase):
 
 
 def _zstd_library(name: str) -> tuple[Callable[[], Any], type[Exception]]:
-    """What makes a decompressor of one frame, and the error it raises: of Python 3.14, or of the package zstandard."""
+    """Return the decompressor class and its error, from Python 3.14 or the package zstandard."""
     try:
         own = importlib.import_module("compression.zstd")
         return own.ZstdDecompressor, own.ZstdError
@@ -239,7 +239,7 @@ class Pipe:
             self._rest = _lines_of(self._file, self.name)
         elif self._rest is None:
             raw: Any = self._file if hasattr(self._file, "peek") else io.BufferedReader(self._file)
-            self._rest = Lines(unpacked(raw, self.name), self.name)
+            self._rest = Lines(unpack(raw, self.name), self.name)
         return self._rest
 
 
@@ -263,7 +263,7 @@ def text_at(path: str | os.PathLike[str]) -> TextFile | Pipe:
 def _lines_of(path: str | os.PathLike[str], name: str) -> Lines:
     raw = open(path, "rb")  # noqa: SIM115 (the lines close it)
     try:
-        return Lines(unpacked(raw, name), name, raw)
+        return Lines(unpack(raw, name), name, raw)
     except BaseException:
         raw.close()
         raise

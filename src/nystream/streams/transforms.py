@@ -13,25 +13,25 @@ __all__ = ["rescale", "shuffle", "skip", "standardize", "take"]
 
 
 def shuffle(stream: Any, seed: Seed = None, buffer: int | None = None) -> Stream:
-    """The rows in random order; see `Stream.shuffle`."""
+    """Return the rows in random order; see `Stream.shuffle`."""
     return as_stream(stream).shuffle(seed, buffer)
 
 
 def standardize(stream: Any) -> Stream:
-    """Features minus their running mean, over their running deviation; see `Stream.standardize`."""
+    """Return running-standardised features; see `Stream.standardize`."""
     return as_stream(stream).standardize()
 
 
 def rescale(stream: Any, scale: FrozenScale, rows: int = 1000) -> Stream:
-    """Features by a scaling that is fitted on the first rows and frozen; see `Stream.rescale`."""
+    """Return features scaled by a scaling that is fitted on the first rows and frozen; see `Stream.rescale`."""
     return as_stream(stream).rescale(scale, rows)
 
 
 def take(stream: Any, n: int) -> Stream:
-    """The first n rows."""
+    """Return the first n rows."""
     return as_stream(stream).take(n)
 
 
 def skip(stream: Any, n: int) -> Stream:
-    """All but the first n rows."""
+    """Return all rows except the first n."""
     return as_stream(stream).skip(n)

@@ -15,21 +15,21 @@ from nystream.kernels.base import Kernel
 from nystream.kernels.gaussian import Gaussian
 from nystream.kernels.laplacian import Laplacian
 from nystream.runtime.params import Params, at_least, one_of, positive
-from nystream.runtime.threads import side_by_side, threads
+from nystream.runtime.threads import run_parallel, threads
 
 __all__ = ["Pixels"]
 
 RULES = ("silk", "norma")
 BIRTHS = {"float64": "int64", "float32": "int32"}
-"""Types of numbers, and the integers of the same width that date the stored points."""
+"""Number types, and the integers of the same width that hold the times of stored points."""
 NAMES = ("points_", "coef_", "born_", "scale_")
 """The arrays of the state, as a model file calls them."""
 WORTH_A_THREAD = 32
-"""Tiles below which handing a band to a thread costs more than it saves."""
+"""Fewest tiles for which another thread saves time."""
 
 
 class Pixels(Params):
-    """A novelty learner per pixel: what a pixel has shown lately scores high, what is new to it scores low.
+    """A novelty learner per pixel: colours that a pixel has shown recently score high, new colours score low.
 
     Every pixel has its own f = sum_j a_j k(z_j, .) over at most `budget` colours z_j that it has shown. A frame gives
     it the colour x; its score is f(x), and then it learns x with the novelty loss max(0, rho - f(x))::
@@ -91,7 +91,7 @@ class Pixels(Params):
     shape_: tuple[int, ...] = ()
     n_seen_: int = 0
     clock_: int = 0
-    """Number of the next frame, which dates what it stores; unlike `n_seen_` it may be set back."""
+    """Number of the next frame, stored with its points. Unlike `n_seen_` it may be set back."""
 
     def __init__(
         self,
@@ -116,9 +116,9 @@ class Pixels(Params):
         self.dtype = one_of("dtype", dtype, tuple(BIRTHS))
         self.threads = None if threads is None else at_least("threads", threads, 1)
 
-    # -- what users call -------------------------------------------------------------------------------------------
+    # -- public methods --------------------------------------------------------------------------------------------
     def score(self, frame: Any) -> npt.NDArray[Any]:
-        """Scores (H, W) of a frame under the present model; low is novel, 0 where nothing is known. Changes nothing.
+        """Return the scores (H, W) of a frame without learning. Low scores are novel; 0 means that nothing is known.
 
         A frame is (H, W) or (H, W, c): uint8 or uint16, which are scaled to [0, 1], or floats, taken as they are.
         """
@@ -126,9 +126,9 @@ class Pixels(Params):
         return self._swept(pixels, np.shape(frame)[:2], None, learn=False)
 
     def step(self, frame: Any, freeze: Any = None) -> npt.NDArray[Any]:
-        """Scores (H, W) of a frame, made before it is learnt; then learn it.
+        """Return the scores (H, W) of a frame, then learn it.
 
-        Pixels where `freeze` (H, W) is true are scored too, but nothing of theirs changes: they neither learn nor fade.
+        Pixels where `freeze` (H, W) is true are scored but not changed: they neither learn nor fade.
         """
         pixels = self._checked(frame)
         shape = np.shape(frame)
@@ -137,23 +137,23 @@ class Pixels(Params):
             self._start(shape)
         try:
             return self._swept(pixels, shape[:2], frozen, learn=True)
-        finally:  # a Ctrl-C meanwhile comes out when every band has learnt the frame
+        finally:  # Ctrl-C takes effect when every band has learnt the frame
             self.n_seen_ += 1
             self.clock_ += 1
             if self.clock_ == np.iinfo(BIRTHS[self.dtype]).max:
                 self._renumber()
 
     def run(self, frames: Any) -> npt.NDArray[Any]:
-        """`step` over frames in order, an array (T, H, W[, c]) or any iterable of frames: scores (T, H, W)."""
+        """Do `step` for every frame of an array (T, H, W[, c]) or another iterable and return the scores (T, H, W)."""
         return self._stacked([self.step(frame) for frame in frames])
 
     def predict(self, frames: Any) -> npt.NDArray[Any]:
-        """`score` of each of several frames, (T, H, W). Changes nothing."""
+        """Return the `score` of several frames, (T, H, W), without learning."""
         return self._stacked([self.score(frame) for frame in frames])
 
     @property
     def ceiling(self) -> float:
-        """About the score that a pixel of constant colour settles at: rho, or less if the budget is too small for it.
+        """The approximate score of a pixel of constant colour: rho, or less if the budget is too small.
 
         `budget` coefficients of the largest size, each (1 - tau) times the next, sum to C' (1 - (1 - tau)^budget) /
         tau, where C' is (1 - tau) C for "silk" and C for "norma".
@@ -168,7 +168,7 @@ class Pixels(Params):
 
     @property
     def size(self) -> int:
-        """Colours stored in the pixel that has most."""
+        """Largest number of stored colours of a pixel."""
         return int((self._coef > 0).sum(axis=1).max()) if self.shape_ else 0
 
     @property
@@ -177,20 +177,20 @@ class Pixels(Params):
         return sum(a.nbytes for a in self._arrays) if self.shape_ else 0
 
     def merge(self, other: Any) -> NoReturn:
-        """Refused: what is stored depends on the order of the frames."""
+        """Raise an error: the state depends on the order of the frames."""
         raise TypeError(f"{type(self).__name__} cannot merge: its state depends on the order of the frames")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
+        """Write the model to one file, atomically. `nystream.load` reads it, and the model continues bit for bit."""
         persist.save(self, path)
 
     def to_bytes(self) -> bytes:
-        """The model in the format of `save`; `nystream.from_bytes` reads it."""
+        """Return the model as bytes in the format of `save`, for `nystream.from_bytes`."""
         return persist.to_bytes(self)
 
     # -- one frame -------------------------------------------------------------------------------------------------
     def _checked(self, frame: Any) -> npt.NDArray[Any]:
-        """(n, c) contiguous: bytes as they are, everything else as numbers of the state's type. Or a refusal."""
+        """Return the pixels (n, c), contiguous: bytes as they are, other numbers in the type of the state."""
         pixels = np.asarray(frame)
         if pixels.ndim not in (2, 3) or 0 in pixels.shape:
             raise ValueError(f"frame must be (height, width) or (height, width, channels), got shape {pixels.shape}")
@@ -226,7 +226,7 @@ class Pixels(Params):
         def band(i: int) -> None:
             self._sweep.band(pixels, scores, frozen, self.clock_, learn, cuts[i], cuts[i + 1])
 
-        side_by_side([partial(band, i) for i in range(bands)], bands)
+        run_parallel([partial(band, i) for i in range(bands)], bands)
         return scores
 
     def _stacked(self, scores: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -234,7 +234,7 @@ class Pixels(Params):
 
     @property
     def _cap(self) -> float:
-        """The largest coefficient of a new term."""
+        """Return the largest coefficient of a new term."""
         return (1.0 - self.tau) * self.C if self.rule == "silk" else self.C
 
     # -- state -----------------------------------------------------------------------------------------------------
@@ -269,14 +269,14 @@ class Pixels(Params):
         )
 
     def _renumber(self) -> None:
-        """Births as ranks within their pixel: only their order matters."""
+        """Replace the times of points by their ranks within the pixel; only their order matters."""
         born = self._arrays[2]
         ranks = born.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
         born[:] = np.where(born < 0, -1, ranks)
         self.clock_ = self.budget
 
     def _state(self) -> dict[str, Any]:
-        """The arrays by pixel, (n, ...), whatever the layout in memory."""
+        """Return the arrays by pixel, (n, ...), in a fixed layout."""
         state = super()._state()
         if self.shape_:
             n = self.shape_[0] * self.shape_[1]
@@ -291,7 +291,7 @@ class Pixels(Params):
             self._start(self.shape_)
             for name, array in zip(NAMES, self._arrays, strict=True):
                 tiles = np.moveaxis(array, -1, 1)
-                by_pixel = tiles.reshape(-1, *tiles.shape[2:])  # a copy, with what pads the last tile
+                by_pixel = tiles.reshape(-1, *tiles.shape[2:])  # a copy with the padding of the last tile
                 by_pixel[: len(state[name])] = state[name]
                 tiles[:] = by_pixel.reshape(tiles.shape)
 

@@ -1,4 +1,4 @@
-"""The encoder: typed columns become dense numbers and hashed tokens, without choices and in fixed memory."""
+"""The encoder of typed columns as dense numbers and hashed tokens, in fixed memory."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TIME_NUMBERS = (
     "hour",
     "weekday",
 )
-"""The numbers of a time, all of which come back: a number that grows for ever would put every later row out of reach of
-kernels. Chosen by benchmarks/accuracy/time_columns.py."""
+"""The numbers of a time. All are periodic, because a growing number would move later rows away
+from all kernels. Chosen by benchmarks/accuracy/time_columns.py."""
 WIDTHS = {"number": 1, "boolean": 1, "time": len(TIME_NUMBERS)}
-"""Numbers of a dense row that a column is, mean labels aside."""
+"""Number of dense numbers of a column, without mean labels."""
 MOST_CLASSES = 8
-"""Classes beyond the first whose shares a level keeps."""
+"""Largest number of classes, besides the first, whose shares a level keeps."""
 TOKENS = 2**32
 """Columns that tokens are hashed to; a learner takes of their bits as many as it has room for."""
 NAMED_WORDS = 4
@@ -47,7 +47,7 @@ Places = npt.NDArray[np.int64]
 
 
 class Encoding(NamedTuple):
-    """What rows became."""
+    """The encoding of rows."""
 
     dense: Array
     """(n, D) numbers, times as eight of them, and the mean label of each category's level; nan is missing."""
@@ -60,20 +60,20 @@ class Encoding(NamedTuple):
 
 
 class Encoder(Params):
-    """Columns of numbers, booleans, categories, times and text as numbers, row by row, each before its label is known.
+    """An encoder of numbers, booleans, categories, times and text as numbers, row by row.
 
     Dense: numbers and booleans as they are; a time as sine and cosine of day, week and year, the hour with its fraction
     (0 to 24) and the weekday (0 is Monday); for each category (hour and weekday of a time are two) the mean label of
     its level, (S + 10 m) / (n + 10), where m is the mean of all labels so far: with classes the share of each class but
     the first, eight at most. Levels are hashed into `levels` buckets a column; a missing value is a level. Times are
-    taken as they are written; those that have a zone are in UTC.
+    used as written; those with a zone are converted to UTC.
 
     Tokens: a number's running z-score, clipped at 3; two bins of it, floor(2 z) and floor(2 log2 |x|) with its sign, 1
     each, nan in a bin of its own; a category's level 1; distinct words, bigrams and the whole of a text, each
     1 / sqrt(their number); pairs of categories 1. Hashed to 32 bits, see `nystream.data.encoding.hashing`.
 
-    Nothing depends on how rows are cut into blocks, a row's own label never reaches its encoding, and a row of weight 0
-    leaves no trace. Memory is fixed: nothing grows with rows or levels.
+    Blocks do not change the result, the encoding of a row does not use its own label, and a row of weight 0 changes
+    nothing. Memory is fixed: nothing grows with rows or levels.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Encoder(Params):
         Whether a missing number is the mean of its column so far in a dense row, and a missing time the middle of day
         and week, in no season; else they are nan.
     max_bytes : int, default 2^24
-        Of the statistics of levels.
+        Limit of the statistics of levels.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class Encoder(Params):
         return sum(WIDTHS.get(kind, 0) for kind in self.kinds_.values()) + self.means_.size
 
     def width_of(self, outputs: int) -> int:
-        """What `width` would be with so many targets or classes."""
+        """Return the `width` for this number of targets or classes."""
         sums = min(outputs - 1, MOST_CLASSES) if self.classes_ else outputs
         return self.width + (sums - len(self.means_)) * self.means_.shape[1]
 
@@ -164,17 +164,17 @@ class Encoder(Params):
 
     # -- rows --------------------------------------------------------------------------------------------------------
     def columns(self, content: Mapping[str, Any] | Batch, n: int | None = None) -> Batch:
-        """Typed columns of a block, checked; those that are there already pass as they are."""
+        """Check and return the typed columns of a block."""
         return content if isinstance(content, Batch) else Batch(content, self.kinds_, n)
 
     def encode(self, content: Mapping[str, Any] | Batch) -> Encoding:
-        """What the rows are now, with all that was learnt so far. Pure."""
+        """Return the encoding of the rows by the present statistics."""
         columns = self.columns(content)
         with self._alone:
             return _encoding(*self._compiled.encode(columns.arrays, columns.n))
 
     def run(self, content: Mapping[str, Any] | Batch, Y: Any, weights: Array | None = None) -> Encoding:
-        """Encode, observe and learn one row after the other; Y (n,) or (n, K), for classes their numbers.
+        """Encode, observe and learn the rows one by one; Y (n,) or (n, K), or class numbers.
 
         The same as `encode`, `observe` and `learn` called row by row.
         """
@@ -183,17 +183,17 @@ class Encoder(Params):
             return _encoding(*self._compiled.run(columns.arrays, columns.n, self._labels(Y), weights))
 
     def observe(self, content: Mapping[str, Any] | Batch, weights: Array | None = None) -> None:
-        """Rows have been seen: scales of numbers and names of levels move; labels are not needed."""
+        """Update scales of numbers and names of levels by rows, without labels."""
         columns = self.columns(content)
         self._compiled.observe(columns.arrays, columns.n, weights)
 
     def learn(self, levels: Levels, Y: Any, weights: Array | None = None) -> None:
-        """Labels of rows that were encoded before, from the `levels` of their encoding."""
+        """Learn the labels of rows from the `levels` of their encoding."""
         self._compiled.learn(np.ascontiguousarray(levels), self._labels(Y), weights)
 
     # -- more classes, more columns ----------------------------------------------------------------------------------
     def grow(self, outputs: int) -> None:
-        """Classes that appear late: exactly as if they had been known; their columns come last in a dense row."""
+        """Add classes, exactly as if they had been known. Their columns come last in a dense row."""
         self.outputs_ = outputs
         new = self._sums - len(self.means_)
         if new > 0:
@@ -205,7 +205,7 @@ class Encoder(Params):
             self._bind()
 
     def widen(self, kinds: Mapping[str, str]) -> None:
-        """More columns, by name with their kinds: missing in all rows so far; they come last in a dense row."""
+        """Add columns by name with their kinds, missing in all rows so far. They come last in a dense row."""
         for name, kind in kinds.items():
             if not isinstance(name, str):
                 raise ValueError(f"names of columns must be text, got {name!r}")
@@ -231,9 +231,9 @@ class Encoder(Params):
                 self.names_[-1].start()
         self._bind()
 
-    # -- words for what was encoded ----------------------------------------------------------------------------------
+    # -- names of encoded columns -----------------------------------------------------------------------------------
     def dense_names(self) -> list[tuple[str, str]]:
-        """For every column of a dense row the table's column and what of it: "value", a part of a date, a mean."""
+        """Return, for each dense column, the table's column and its part: "value", a part of a date, a mean."""
         out = [("", "")] * self.width
         slots: list[tuple[str, str]] = []
         for (name, kind), place in zip(self.kinds_.items(), self.places_.tolist(), strict=True):
@@ -251,7 +251,7 @@ class Encoder(Params):
         return out
 
     def token_names(self) -> dict[int, tuple[str, str]]:
-        """Tokens that can be named: a number's own, the frequent levels and words; the table's column and the level."""
+        """Return table column and level of nameable tokens: numbers, frequent levels and frequent words."""
         out: dict[int, tuple[str, str]] = {}
         for (name, kind), names in zip(self.kinds_.items(), self.names_, strict=True):
             if kind in ("number", "boolean"):
@@ -287,7 +287,7 @@ class Encoder(Params):
         seeds = np.array([[hash_name(name, i) for i in range(3)] for name in self.kinds_], dtype=np.uint32)
         names = [None if part is None else part.bound for part in self.names_]
         arrays = (self.moments_, self.levels_, self.totals_, self.places_, self.means_)
-        self._alone = Lock()  # the compiled encoder has scratch of its own: one thread at a time
+        self._alone = Lock()  # the compiled encoder has its own scratch memory: one thread at a time
         self._compiled = TableEncoder(codes, seeds, names, *arrays, self.classes_, self.pairs, self.fill)
 
     def _restore(self, state: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Metrics over streams, cumulative or windowed, and meters read off learners."""
+"""Metrics over streams, cumulative or windowed, and meters read from learners."""
 
 from nystream.evaluate.metrics.auc import AUC
 from nystream.evaluate.metrics.base import Metric

@@ -14,11 +14,11 @@ from nystream.runtime.types import Array
 __all__ = ["AUC"]
 
 BINS = 4096
-"""Bins that take over from stored scores."""
+"""Number of bins that replace stored scores."""
 
 
 class AUC(Metric):
-    """Chance that a random row of class +1 has a larger score than one of class -1; ties count one half.
+    """The probability that a random row of class +1 has a larger score than one of class -1; ties count one half.
 
     A cumulative AUC cannot be exact in bounded memory. The first `limit` rows are stored and give the exact value. Then
     the scores are put in 4096 bins, cut at quantiles of the scores stored, and only counts are kept. Two rows of one

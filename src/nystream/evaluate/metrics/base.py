@@ -1,4 +1,4 @@
-"""What every metric is: rows in, one number out, the same number however the rows were cut into blocks."""
+"""The base class of metrics, whose values do not depend on the block sizes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from nystream.runtime.types import Array, LabelKind
 __all__ = ["Direction", "Input", "Mean", "Metric", "running_sum"]
 
 Direction: TypeAlias = Literal["lower", "higher"]
-"""Which values are better."""
+"""Whether lower or higher values are better."""
 
 Input: TypeAlias = Literal["prediction", "probability", "quantile"]
-"""What a metric is given."""
+"""The input of a metric."""
 
 
 class Metric(Params):
@@ -43,17 +43,17 @@ class Metric(Params):
 
     @property
     def takes(self) -> Input:
-        """Raw predictions; or probabilities: P(y = +1) of shape (n,), or of each class, (n, K); or quantiles."""
+        """The input: raw predictions; probabilities P(y = +1) (n,), or of each class (n, K); or quantiles."""
         return "prediction"
 
     @property
     def levels(self) -> tuple[float, ...]:
-        """Of metrics of quantiles: which, in the last axis of what they are given."""
+        """The levels of quantiles, in the last axis of the input."""
         return ()
 
     @property
     def labels(self) -> tuple[LabelKind, ...]:
-        """Kinds of learners, by their labels, whose predictions the metric can read."""
+        """Kinds of labels of the learners that the metric supports."""
         return ("real", "sign", "class", "none")
 
     @property
@@ -67,25 +67,25 @@ class Metric(Params):
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Forget all rows."""
+        """Remove all rows."""
         raise NotImplementedError
 
     def update(self, Y: Any, P: Any, weights: Any = None) -> Self:
-        """Take in a block: labels Y, predictions P, and weights (n,) if rows do not count alike."""
+        """Add a block: labels Y, predictions P, and optional weights (n,)."""
         T = self._terms(Y, P)
         self._absorb(T, _ones_or(weights, len(T)))
         return self
 
     def observe(self, Y: Any) -> None:
-        """Labels of rows that do not count, before the first that does: baselines know them."""
+        """Add labels of rows before the first counted row, which baselines use."""
 
     def over(self, Y: Any, P: Any, weights: Any = None) -> float:
-        """The metric over these rows alone; changes nothing."""
+        """Return the metric over these rows only, without a change."""
         T = self._terms(Y, P)
         return self._over(T, _ones_or(weights, len(T)))
 
     def _terms(self, Y: Any, P: Any) -> Array:
-        """(n, q): what the metric needs of each row, or a ValueError."""
+        """Return the terms (n, q) of each row, or raise a ValueError."""
         raise NotImplementedError
 
     def _absorb(self, T: Array, w: Array) -> None:
@@ -115,7 +115,7 @@ class Mean(Metric):
 
 
 def running_sum(totals: Array, rows: Array) -> Array:
-    """totals (q,) plus the rows (n, q), added one by one: the order, hence every bit, is free of how rows are cut."""
+    """Add the rows (n, q) to totals (q,) one by one, so that block sizes do not change a bit."""
     sums = np.empty((len(totals), len(rows) + 1))
     sums[:, 0], sums[:, 1:] = totals, rows.T
     with np.errstate(over="ignore", invalid="ignore"):  # a learner that diverged is reported as inf or NaN, not raised

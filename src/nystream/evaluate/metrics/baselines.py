@@ -1,4 +1,4 @@
-"""Errors as shares of what costs nothing: predicting the mean so far, or that nothing changes."""
+"""Errors relative to a baseline: the mean of past labels, or the last label."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _Share(Metric):
         self.weight_ += float(len(y))
 
     def _known(self, y: Array, w: Array) -> Array:
-        """What the baseline predicts for each row; it takes them in."""
+        """Return the baseline's predictions for the rows, and add the rows."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Meters: numbers read off the learner or off the evaluation loop rather than computed from predictions."""
+"""Meters: numbers from the learner or the evaluation loop, not computed from predictions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class Progress(NamedTuple):
-    """Where an evaluation stands: rows so far, seconds spent inside the learner, and the learner."""
+    """The state of an evaluation: rows so far, seconds inside the learner, and the learner."""
 
     n: int
     seconds: float
@@ -33,7 +33,7 @@ class Progress(NamedTuple):
 
 
 class Meter(Params):
-    """A number that is read, not accumulated."""
+    """The base class of meters: numbers that are read, not accumulated."""
 
     name: ClassVar[str]
 
@@ -51,19 +51,18 @@ class Meter(Params):
         return self.name
 
     def read(self, progress: Progress) -> float:
-        """The number now."""
+        """Return the present number."""
         raise NotImplementedError
 
     def readings(self, progress: Progress) -> dict[str, float]:
-        """Columns and their numbers now: one, but for meters of several."""
+        """Return columns and their present numbers: one, except for meters with several."""
         return {self.column: self.read(progress)}
 
 
 class Regret(Meter):
     """Cumulative loss minus that of the best regularised function in hindsight; NaN where it is not known.
 
-    It is the learner's own, `learner.regret()`: of the rows it has learnt, as predicted just before it learnt them.
-    Where a learner that has one refuses to say it, a warning tells the reason once.
+    It is `learner.regret()`. If the learner raises an error, a warning gives the reason once.
     """
 
     name = "regret"
@@ -82,9 +81,9 @@ class Regret(Meter):
 
 
 class RegretBound(Meter):
-    """What theory says that `Regret` cannot exceed, where both are the learner's own and live; NaN elsewhere.
+    """The learner's own bound of `Regret`; NaN if it is not known.
 
-    Learners whose bound depends on a comparator that has to be named have none here.
+    It is NaN for learners whose bound depends on a given comparator.
     """
 
     name = "regret_bound"
@@ -136,7 +135,7 @@ class Bytes(Meter):
 
 
 class Shares(Meter):
-    """Shares of things that have names: a column `meter[name]` for each of them."""
+    """The base class of meters of named shares, with a column `meter[name]` for each name."""
 
     direction: Direction | None = None
 
@@ -156,7 +155,7 @@ class Shares(Meter):
 
 
 class Weights(Shares):
-    """What the parts of a learner, experts say, count for now: a column `weights[name]` for each of them.
+    """The present weights of a learner's parts, such as experts, in columns `weights[name]`.
 
     It is the learner's own `weights()`: shares by name. Learners without it have no such column.
     """
@@ -169,7 +168,7 @@ class Weights(Shares):
 
 
 class ImportanceShares(Shares):
-    """What the columns count for now: a column `importance[name]` for each of them.
+    """The present importance of columns, in columns `importance[name]`.
 
     It is the model's own `importance()`, which asks for thousands of predictions at every reading. Learners without it
     have no such column.

@@ -38,7 +38,7 @@ METRICS: dict[str, type[Metric] | type[Meter]] = {
 
 
 def as_metric(metric: str | Metric | Meter) -> Metric | Meter:
-    """The metric of that name, fresh; or a fresh copy of the one given.
+    """Return a new metric of that name, or a new copy of the given one.
 
     Examples
     --------
@@ -58,14 +58,14 @@ def as_metric(metric: str | Metric | Meter) -> Metric | Meter:
     if not at:
         return found
     if isinstance(found, Meter):
-        raise ValueError(f"{metric!r}: {name} is read off the learner and has no windowed form; write {name!r}")
+        raise ValueError(f"{metric!r}: {name} is read from the learner and has no windowed form; write {name!r}")
     if not size.isascii() or not size.isdigit() or int(size) == 0:
         raise ValueError(f"{metric!r}: after @ comes the number of rows, as in '{name}@1000'")
     return Windowed(found, int(size))
 
 
 def as_metrics(metrics: str | Metric | Meter | Iterable[str | Metric | Meter]) -> list[Metric | Meter]:
-    """Fresh metrics with distinct columns, from one or several names or objects."""
+    """Return new metrics with distinct columns, from one or several names or objects."""
     several = [metrics] if isinstance(metrics, (str, Metric, Meter)) else list(metrics)
     found = [as_metric(metric) for metric in several]
     columns = [metric.column for metric in found]

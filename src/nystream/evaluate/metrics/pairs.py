@@ -1,4 +1,4 @@
-"""How a block of labels and predictions is read: as numbers, as classes, or as two classes and a score."""
+"""Conversion of labels and predictions to numbers, to classes, or to two classes with a score."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from nystream.runtime.types import Array
 __all__ = ["UNDECIDED", "as_classes", "as_numbers", "as_scores", "as_truth"]
 
 UNDECIDED = -1
-"""The decision of a prediction that is NaN: it is wrong whatever the label."""
+"""The decision for a NaN prediction, which is always wrong."""
 
 _Classes = npt.NDArray[np.intp]
 
 
 def as_numbers(Y: Any, P: Any, name: str) -> tuple[Array, Array]:
-    """Targets and predictions, both (n, K)."""
+    """Return targets and predictions, both (n, K)."""
     y, p = _array(Y, "Y", name), _array(P, "P", name)
     if y.ndim == 1:
         y = y[:, None]

@@ -1,4 +1,4 @@
-"""Metrics of quantiles and intervals: how near they are to the labels, how many labels they hold, how wide they are."""
+"""Metrics of quantiles and intervals: loss, coverage and width."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class OfIntervals(OfQuantiles):
 
 
 class Coverage(OfIntervals):
-    """Share of the labels inside the intervals that are to hold `coverage` of them; neither lower nor higher is better.
+    """Share of the labels inside intervals of the given coverage. Neither lower nor higher is better.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Coverage(OfIntervals):
 
 
 class Width(OfIntervals):
-    """Mean width of the intervals that are to hold `coverage` of the labels.
+    """Mean width of intervals of the given coverage.
 
     Parameters
     ----------

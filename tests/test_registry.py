@@ -12,7 +12,7 @@ import pytest
 from nystream import learners
 from nystream.model.building import build
 from nystream.registry import FAMILIES, LEARNERS, list_learners
-from oracle_cases import CASES
+from oracles.cases import CASES
 
 ROOT = Path(__file__).parents[1]
 MEASURED = json.loads((ROOT / "docs/learners.json").read_text())["learners"]
@@ -27,7 +27,7 @@ def test_every_place_that_a_learner_needs_is_there(name):
     places = {
         f"docs/algorithms/{name}.md: the page of the algorithm": (ROOT / f"docs/algorithms/{name}.md").exists(),
         f"{test}: its tests": (ROOT / test).exists(),
-        "tests/oracle_cases*.py: a case against its slow definition": any(
+        "tests/oracles/cases/*.py: a case against its oracle (an example is in CONTRIBUTING.md)": any(
             case.learner == record.class_name for case in CASES
         ),
         "src/nystream/learners/__init__.py: an import, and its name in __all__": (

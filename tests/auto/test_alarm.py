@@ -9,16 +9,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
-import oracles_changes as oracle
-from nystream.auto.drift.alarm import NEVER, RankAlarm
+from nystream.auto.drift.detectors import NEVER, RankDetector
 from nystream.auto.drift.few_row_ridge import FewRowRidge
-from nystream.auto.drift.inputs import InputAlarm, distances, follow_time, location, moved, net_of_time
-from nystream.auto.drift.mixture import Handover, Heard
-from nystream.auto.drift.past import Past
+from nystream.auto.drift.history import Past
+from nystream.auto.drift.inputs import InputDetector, distances, follow_time, location, moved, net_of_time
+from nystream.auto.drift.mixture import Inputs, Mixture
 from nystream.auto.drift.promotion import advantage, verdict
 from nystream.auto.drift.records import CAUSES, OUTCOMES, Alarm, Records, describe_columns, own_columns
+from nystream.auto.drift.watch import Detectors
 from nystream.auto.rows import Rows
 from nystream.solvers.stacker import SoftmaxStacker
+from oracles import changes as oracle
 
 
 def losses(seed, n=3000):
@@ -49,7 +50,7 @@ def all_alarms(alarm, x, cuts, falls_from=NEVER):
 def test_the_alarm_equals_its_definition_in_any_cuts(seed, classes):
     x = losses(seed)
     for falls_from, cuts in ((1500, [1] * 200), (NEVER, [7, 400, 1, 90])):
-        alarm = RankAlarm(classes, 1700)
+        alarm = RankDetector(classes, 1700)
         alarm.start()
         found = all_alarms(alarm, x, cuts, falls_from)
         expected = oracle.alarms(x, classes=classes, falls_from=falls_from)
@@ -61,7 +62,7 @@ def test_the_alarm_equals_its_definition_in_any_cuts(seed, classes):
 def test_falling_losses_are_noticed_where_that_is_asked_for():
     rng = np.random.default_rng(0)
     x = np.concatenate([rng.normal(size=1000) ** 2, rng.normal(size=500) ** 2 / 1e4])
-    alarm = RankAlarm(False, 1700)
+    alarm = RankDetector(False, 1700)
     alarm.start()
     seen, found = alarm.see(x, 0, falls_from=0)
     assert found.cause == "fall"
@@ -76,14 +77,14 @@ def test_where_nothing_changes_alarms_are_rarer_than_one_in_ten_thousand_rows(ki
     rng = np.random.default_rng(5)
     x = {"squares": rng.normal(size=30_000), "heavy": rng.standard_t(2, size=30_000)}.get(kind, np.zeros(0)) ** 2
     x = -np.log(rng.uniform(0.02, 1, size=30_000)) if kind == "logs" else x
-    alarm = RankAlarm(kind == "logs", 1700)
+    alarm = RankDetector(kind == "logs", 1700)
     alarm.start()
     assert len(all_alarms(alarm, x, [])) <= 2
 
 
 def test_an_alarm_saved_in_the_middle_goes_on_bit_for_bit():
     x = losses(0)
-    alarm = RankAlarm(False, 1700)
+    alarm = RankDetector(False, 1700)
     alarm.start()
     alarm.see(x[:900], 0)
     resumed = nystream.from_bytes(nystream.persist.to_bytes(alarm))
@@ -106,10 +107,10 @@ def test_the_mixture_of_targets_equals_its_definition_in_any_cuts(young):
     old, new = Y + rng.normal(size=Y.shape) * [2, 5], Y + rng.normal(size=Y.shape) * np.linspace(3, 0.2, 150)[:, None]
     core = 1000 - Y + rng.normal(size=Y.shape)
     before = rng.normal(size=(200, 2)) * [1, 50] + [0, 1000]
-    mixture = Handover(False, 60, young)
+    mixture = Mixture(False, 60, young)
     mixture.start(before, 2, WHERE)
     P = [
-        mixture.run(Heard(X[part], old[part], core[part], new[part] if young else None), Y[part], None)[0]
+        mixture.run(Inputs(X[part], old[part], core[part], new[part] if young else None), Y[part], None)[0]
         for part in parts(150, 1, 34, 149)
     ]
     Z = np.clip((X - WHERE[0]) / WHERE[1], -5, 5)
@@ -122,7 +123,7 @@ def test_the_mixture_of_targets_equals_its_definition_in_any_cuts(young):
         assert_allclose(np.concatenate(P)[:, k], [slow.step(*row) for row in rows], rtol=1e-9, atol=1e-9)
         assert_allclose(mixture.shares_[k], slow.shares, atol=1e-9)
         carried.append(slow.carried() if young else None)
-    heard = Heard(X[:3], old[:3], core[:3], new[:3] if young else None)
+    heard = Inputs(X[:3], old[:3], core[:3], new[:3] if young else None)
     assert mixture.predict(heard)[0].shape == (3, 2)
     if young:
         assert 0 <= mixture.carried() < 0.3
@@ -140,11 +141,11 @@ def test_the_mixture_of_classes_equals_its_definition(K, young):
         return scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
 
     old, new = said(2.0), said(0.5)
-    mixture = Handover(True, 50, young)
+    mixture = Mixture(True, 50, young)
     mixture.start(np.empty((0, 1)), K, WHERE)
     P = np.concatenate(
         [
-            mixture.run(Heard(X[part], old[part], None, new[part] if young else None), labels[part, None] * 1.0, None)[
+            mixture.run(Inputs(X[part], old[part], None, new[part] if young else None), labels[part, None] * 1.0, None)[
                 0
             ]
             for part in parts(120, 50)
@@ -168,10 +169,10 @@ def test_the_mixture_of_classes_equals_its_definition(K, young):
 
 
 def test_a_row_of_weight_2_counts_as_two_in_the_shares():
-    mixture, twice = Handover(False, 10), Handover(False, 10)
+    mixture, twice = Mixture(False, 10), Mixture(False, 10)
     for one in (mixture, twice):
         one.start(np.array([[0.0], [1.0]]), 1, WHERE)
-    heard = Heard(np.zeros((1, 3)), np.full((1, 1), 1.0), np.full((1, 1), 1.0), np.full((1, 1), 0.8))
+    heard = Inputs(np.zeros((1, 3)), np.full((1, 1), 1.0), np.full((1, 1), 1.0), np.full((1, 1), 0.8))
     mixture.run(heard, np.zeros((1, 1)), np.array([1.0]))
     twice.run(heard, np.zeros((1, 1)), np.array([2.0]))
     assert twice.shares_[0, 0] < mixture.shares_[0, 0]
@@ -264,7 +265,7 @@ def test_distances_do_not_count_missing_values_and_survive_any_size():
 
 
 def all_shifts(X, cut=256, reach=1700):
-    alarm, found = InputAlarm(reach), []
+    alarm, found = InputDetector(reach), []
     alarm.start()
     for i in range(0, len(X), cut):
         past = X[: i + cut]
@@ -355,7 +356,7 @@ def test_shifts_do_not_depend_on_how_rows_are_cut(cut):
     assert same == found
     assert_array_equal(other.where_, alarm.where_)
     for name in ("order_", "kept_", "logs_", "ranks_", "sums_"):
-        assert_array_equal(getattr(other.alarm_, name), getattr(alarm.alarm_, name))
+        assert_array_equal(getattr(other.ranks_, name), getattr(alarm.ranks_, name))
 
 
 def test_with_too_few_rows_kept_inputs_are_not_watched():
@@ -368,7 +369,7 @@ def test_with_too_few_rows_kept_inputs_are_not_watched():
 
 def rows_to_confirm(x, since):
     """Rows after which losses confirm a change at row `since`, of 100; None: they do not."""
-    alarm = RankAlarm(False, 1700)
+    alarm = RankDetector(False, 1700)
     alarm.start()
     alarm.see(x[:since], 0)
     for t in range(since, since + 100):
@@ -394,7 +395,7 @@ def test_the_past_is_found_by_row_number():
     past = Past(4, 2)
     past.put(0, np.arange(12.0).reshape(6, 2))
     assert_array_equal(past.get(2, 6), np.arange(4.0, 12.0).reshape(4, 2))
-    wider = past.remade(3, 6, lambda rows: np.pad(rows, ((0, 0), (0, 1))))
+    wider = past.resized(3, 6, lambda rows: np.pad(rows, ((0, 0), (0, 1))))
     assert_array_equal(wider.get(3, 6)[:, :2], past.get(3, 6))
 
 
@@ -443,3 +444,18 @@ def test_records_keep_warnings_apart_and_one_that_is_confirmed_is_an_alarm():
     assert records.take_warning(0) is None
     records.note(outcome="promoted")
     assert [alarm.outcome for alarm in records.alarms] == ["promoted"]
+
+
+def test_a_full_refit_starts_the_detector_on_steady_experts_again_and_no_other():
+    detectors = Detectors(False)
+    detectors.start()
+    losses = np.random.default_rng(0).exponential(size=200)
+    for one in (detectors.loss_, detectors.steady_):
+        one.see(losses, 0)
+    detectors.note_refit(0)  # there was none yet
+    assert detectors.loss_.count == detectors.steady_.count == 200
+    detectors.note_refit(200)
+    assert (detectors.loss_.count, detectors.steady_.count) == (200, 0)
+    detectors.steady_.see(losses, 200)
+    detectors.note_refit(200)
+    assert detectors.steady_.count == 200

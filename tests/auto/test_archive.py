@@ -6,17 +6,17 @@ import copy
 
 import numpy as np
 import pytest
+from changing_streams import in_cuts
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
-from changing_streams import in_cuts
 from nystream import Auto
 from nystream.auto import pipeline
 from nystream.auto.drift.archive import EVERY, Archive, Regime, frozen
 from nystream.auto.drift.promotion import of_use
 from nystream.auto.recipe import Recipe
 
-SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "window": 30, "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
 ENDS = (1210, 2230, 2900)
 """Of the first regime, the second, and the third, which is the first again."""
@@ -52,7 +52,7 @@ def test_a_regime_that_returns_is_known_at_once_and_the_fresh_model_stays(task):
     after = slice(ENDS[1], ENDS[1] + 200)
     assert losses(P, y, task)[after].sum() < 0.6 * losses(F, y[ENDS[1] :], task)[:200].sum()
     assert model.pipeline_.incumbent_.count_ == len(y) - second.change  # what was woken is no ensemble
-    assert len(model.pipeline_.drift_.archive_.retired_) == 1  # the second regime was too short to be kept
+    assert len(model.pipeline_.drift_.succession_.archive_.retired_) == 1  # the second regime was too short to be kept
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -65,7 +65,9 @@ def test_where_nothing_returns_nothing_is_different_to_the_last_bit(task, monkey
     monkeypatch.setattr(pipeline, "ARCHIVE", 0.0)
     without = auto(task)
     assert_array_equal(without.run(X, y), P)
-    assert without.pipeline_.drift_.archive_.nbytes == 0 < model.pipeline_.drift_.archive_.nbytes
+    assert (
+        without.pipeline_.drift_.succession_.archive_.nbytes == 0 < model.pipeline_.drift_.succession_.archive_.nbytes
+    )
     assert without.alarms() == model.alarms()
 
 
@@ -81,8 +83,8 @@ def test_blocks_do_not_matter_to_the_last_bit(task, sizes):
         Q = [parts.run(X[i : i + 83], y[i : i + 83], w[i : i + 83]) for i in range(0, len(y), 83)]
         assert_array_equal(np.concatenate(Q), whole.run(X, y, w))
     assert parts.alarms() == whole.alarms()
-    assert [one.row_ for one in parts.pipeline_.drift_.archive_.retired_] == [
-        one.row_ for one in whole.pipeline_.drift_.archive_.retired_
+    assert [one.row_ for one in parts.pipeline_.drift_.succession_.archive_.retired_] == [
+        one.row_ for one in whole.pipeline_.drift_.succession_.archive_.retired_
     ]
     assert_array_equal(parts.predict(X[:30]), whole.predict(X[:30]))
 
@@ -93,9 +95,9 @@ def test_saved_in_the_middle_it_goes_on_bit_for_bit(task, cut):
     X, y = returning(task)
     model = auto(task)
     model.run(X[:cut], y[:cut])
-    kept = model.pipeline_.drift_.archive_
+    kept = model.pipeline_.drift_.succession_.archive_
     assert len(kept.retired_) == 1
-    assert (kept.woken_ is None) == (cut < ENDS[1])
+    assert (kept.recalled_ is None) == (cut < ENDS[1])
     assert (model.pipeline_.candidate is None) == (cut != ENDS[1] + 60)
     assert model.nbytes > kept.nbytes > 0
     assert sum(model.weights().values()) == pytest.approx(1.0)
@@ -111,7 +113,7 @@ def test_a_prediction_is_what_the_next_row_is_told_while_one_is_woken():
     model = auto()
     for cut in (ENDS[1] + 60, ENDS[1] + 590):  # beside a candidate, and beside the one that it became
         model.run(X[model.n_seen_ : cut], y[model.n_seen_ : cut])
-        assert model.pipeline_.drift_.woken is not None
+        assert model.pipeline_.drift_.succession_.recalled is not None
         assert_allclose(model.predict(X[cut : cut + 1], ahead=1)[0], model.step(X[cut], y[cut]), rtol=1e-9)
 
 
@@ -120,14 +122,14 @@ def test_new_classes_and_new_columns_while_one_is_woken():
     cut = ENDS[1] + 60
     model = auto("classification")
     model.run(X[:cut], y[:cut])
-    assert model.pipeline_.drift_.woken is not None
+    assert model.pipeline_.drift_.succession_.recalled is not None
     wide = np.pad(X, ((0, 0), (0, 2)))
     before = model.predict(X[:20], ahead=1)
     model.widen(5)
     assert_allclose(model.predict(wide[:20], ahead=1), before, atol=1e-9)
     y[cut + 20 :: 9] = 3.0
     model.run(wide[cut:], y[cut:])
-    assert model.pipeline_.drift_.woken is None
+    assert model.pipeline_.drift_.succession_.recalled is None
     assert_allclose(np.exp(model.predict(wide[:50])).sum(axis=1), 1.0)
 
 
@@ -175,10 +177,10 @@ def test_what_is_kept_stays_within_its_room_and_is_of_before_the_change():
     for row in (800, 1200, 1600):
         kept.copy(model.pipeline_.incumbent_, row, 0)
     assert [one.row_ for one in kept.copies_] == [1200, 1600]
-    kept.alarmed(1599, np.ones(700))
+    kept.begin_candidate(1599, np.ones(700))
     assert kept.leaving_.row_ == 1200
     assert len(kept.leaving_.usual_) == 500
-    kept.ended(left=True)
+    kept.end_candidate(left=True)
     kept.copy(model.pipeline_.incumbent_, 2400, 1599)
     assert [one.row_ for one in kept.retired_] == [1200]
     kept.room = int(1.5 * kept.copies_[0].nbytes)

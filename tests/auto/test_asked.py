@@ -15,7 +15,6 @@ from nystream.scaling import LogScale, StandardScale
 
 EXPERTS = {
     "ridge": Ridge(20),
-    "racing": Ridge(20, 1.0, (0.01, 0.1)),
     "big": LargeRidge(20),
     "rough": LaplacianRidge(20),
     "forgets": ForgettingRidge(12, decay=0.97),
@@ -90,7 +89,7 @@ def test_outputs_that_come_late_are_asked_for_too():
     assert_array_equal(ask(asked, U[1:2], full[1:2]), expected)
 
 
-@pytest.mark.parametrize("name", [name for name in EXPERTS if name != "racing"])
+@pytest.mark.parametrize("name", list(EXPERTS))
 @pytest.mark.parametrize(
     ("U", "Y", "w"),
     [

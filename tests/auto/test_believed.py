@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from changing_streams import AT, changing, in_cuts
 from numpy.testing import assert_array_equal
 
 import nystream
-from changing_streams import AT, changing, in_cuts
 from nystream import Auto
 from nystream.auto.labels import LabelFilter
 from nystream.auto.recipe import Recipe
 
-SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "window": 30, "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
 
 

@@ -53,8 +53,8 @@ def test_classes_that_outgrow_memory_shrink_the_experts_whenever_they_come():
     rng = np.random.default_rng(0)
     X, c = rng.normal(size=(700, 4)), rng.integers(0, 3, 700).astype(float)
     c[400:] = rng.integers(0, 600, 300)
-    recipe = Recipe((1, 2, 20, 300), landmarks=60, big=200, small=20, ring=200, windows=(100, 20), metric=100)
-    model = Auto(task="classification", memory="12MB", recipe=recipe)
+    recipe = Recipe((1, 2, 20, 300), landmarks=60, big=200, small=20, ring=200, window=100, metric=100)
+    model = Auto(task="classification", memory="10MB", recipe=recipe)
     model.run(X[:400], c[:400])
     assert model.expert_set_.recipe.landmarks == 60
     P = model.run(X[400:], c[400:])
@@ -78,7 +78,7 @@ def test_a_shorter_deadline_never_has_more_experts_or_larger_ones():
         Auto(deadline="1us").run(np.zeros((1, 22)), [0.0])
 
 
-@pytest.mark.parametrize("experts", [("ag",), ("ag", "lin.95"), ("std", "ag", "lin.95", "win100")])
+@pytest.mark.parametrize("experts", [("ag",), ("ag", "lin.95"), ("std", "ag", "lin.95", "win1000")])
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_any_experts_may_be_left_out(task, experts):
     rng = np.random.default_rng(0)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from changing_streams import AT, changing, in_cuts
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
-from changing_streams import AT, changing, in_cuts
 from nystream import Auto
-from nystream.auto.drift.alarm import RankAlarm
 from nystream.auto.drift.change_point import first_of_new
+from nystream.auto.drift.detectors import RankDetector
 from nystream.auto.drift.few_row_ridge import RIDGES, FewRowRidge
 from nystream.auto.recipe import Recipe
 
-SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "window": 30, "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
 WHERE = np.array([[0.0, 1.0, 2.0], [1.0, 2.0, 0.5]])
 
@@ -56,8 +56,8 @@ def test_rows_left_out_are_predicted_as_if_they_had_never_been_learnt():
 @pytest.fixture
 def early(monkeypatch):
     """Every change is put six rows too early."""
-    put = RankAlarm.put
-    monkeypatch.setattr(RankAlarm, "put", lambda self, *given, **more: put(self, *given, **more) - 6)
+    put = RankDetector.change_point
+    monkeypatch.setattr(RankDetector, "change_point", lambda self, *given, **more: put(self, *given, **more) - 6)
 
 
 def auto(task="regression"):

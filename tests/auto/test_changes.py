@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-
-import nystream
 from changing_streams import AT, N, changing, in_cuts
-from nystream import Auto, Unable
-from nystream.auto.recipe import Recipe
+from numpy.testing import assert_allclose, assert_array_equal
 from table_streams import columns, sparse
 
-SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
+import nystream
+from nystream import Auto, Unable
+from nystream.auto.recipe import Recipe
+
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "window": 30, "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
 
 
@@ -25,7 +25,7 @@ def unsuspicious(model, X, y, task):
     trace in the calibration."""
     quiet = []
     for x, label in zip(X, y, strict=True):
-        quiet.append(not model.d_ or model.pipeline_.drift_.suspicion_.mixture_ is None)
+        quiet.append(not model.d_ or model.pipeline_.drift_.succession_.phase_ is None)
         model.step(x, label)
     return np.array(quiet) if task == "regression" else np.logical_and.accumulate(quiet)
 
@@ -65,7 +65,7 @@ def test_without_a_suspicion_nothing_is_different_to_the_last_bit():
     assert watched.weights() == plain.weights()
     P, calm = np.empty(N - 240), np.empty(N - 240, dtype=bool)
     for i in range(240, N):
-        calm[i - 240] = watched.pipeline_.drift_.suspicion_.mixture_ is None
+        calm[i - 240] = watched.pipeline_.drift_.succession_.phase_ is None
         P[i - 240] = watched.step(X[i], y[i])
     assert calm.mean() > 0.9
     assert_array_equal(P[calm], plain.run(X[240:], y[240:])[calm])
@@ -79,7 +79,7 @@ def test_while_losses_are_suspicious_what_learns_from_few_rows_is_mixed_in_until
     model, plain = auto(), auto(changes=False)
     for i in range(AT + 2):
         model.step(X[i], y[i])
-    mixture = model.pipeline_.drift_.suspicion_.mixture_
+    mixture = model.pipeline_.drift_.succession_.phase_.mixture_
     assert mixture is not None
     assert mixture.few_row_.count_ >= 2
     plain.run(X[: AT + 2], y[: AT + 2])
@@ -91,7 +91,7 @@ def test_while_losses_are_suspicious_what_learns_from_few_rows_is_mixed_in_until
     assert model.to_bytes() == before
     model.run(X[AT + 2 :], y[AT + 2 :])
     plain.run(X[AT + 2 :], y[AT + 2 :])
-    assert model.pipeline_.drift_.suspicion_.mixture_ is None
+    assert model.pipeline_.drift_.succession_.phase_ is None
     assert model.alarms() == []
     assert_array_equal(model.predict(X[:30], ahead=1), plain.predict(X[:30], ahead=1))
 
@@ -135,7 +135,7 @@ def test_too_many_alarms_use_up_the_credit_and_are_only_reported():
     model.run(X, y)
     outcomes = [alarm.outcome for alarm in model.alarms()]
     assert "over budget" in outcomes
-    assert model.pipeline_.drift_.used_ < 1500 + 0.15 * 6000 + 3200
+    assert model.pipeline_.drift_.succession_.used_ < 1500 + 0.15 * 6000 + 3200
 
 
 # -- blocks, steps, files ----------------------------------------------------------------------------------------------

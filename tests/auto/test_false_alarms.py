@@ -80,7 +80,7 @@ def test_an_input_shift_that_the_loss_does_not_confirm_is_a_warning_and_starts_n
             assert "did not confirm" in str(first)
             assert "inputs shifted 1 time" in model.explain()
             if not model.alarms():
-                assert model.pipeline_.drift_.used_ == 0
+                assert model.pipeline_.drift_.succession_.used_ == 0
     assert alarms <= 1  # the chance of one is 1 in 20 for each
 
 

@@ -8,19 +8,19 @@ from weakref import ref
 
 import numpy as np
 import pytest
+from changing_streams import changing, in_cuts
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
-from changing_streams import changing, in_cuts
 from nystream import Auto
 from nystream.auto import budget, refit
 from nystream.auto.budget import Need, growing, in_memory, largest_bytes
-from nystream.auto.drift.handler import DriftHandler
 from nystream.auto.drift.memory import Afforded
+from nystream.auto.drift.succession import Succession
 from nystream.auto.experts import WORK, LaplacianRidge, LargeRidge
 from nystream.auto.recipe import Recipe
 
-SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 40, "change": 20, "windows": (30, 10), "metric": 50}
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 40, "change": 20, "window": 30, "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 150), grows=(300, 640), ring=200, refresh=100, block=64, **SIZES)
 NEVER = 100_000
 
@@ -72,7 +72,7 @@ def test_landmarks_grow_by_half_at_the_rows_of_the_recipe():
 def test_a_growth_is_fitted_on_all_rows_so_far():
     X, y = changing(300, at=NEVER)
     options = {"changes": False, "lags": False}
-    experts = ("std", "big", "rough")
+    experts = ("glob", "big", "rough")
     model = auto(recipe=SMALL.resized(experts=experts, grows=(300,)), **options)
     other = auto(recipe=SMALL.resized(experts=experts, grows=()).resized(**sizes_after(SMALL)), **options)
     other.recipe = other.recipe.resized(rebuilds=[*SMALL.rebuilds, 300])
@@ -225,8 +225,8 @@ def test_a_young_generation_that_is_replaced_gives_up_its_memory_before_the_next
         alive.append([one() is not None for one in young])
         return begin(self, *arguments)
 
-    begin = DriftHandler._begun
-    monkeypatch.setattr(DriftHandler, "_begun", begun)
+    begin = Succession._warm_start_of
+    monkeypatch.setattr(Succession, "_warm_start_of", begun)
     X, y = changing(1100, at=560)
     y[1000:] = 3 - 2 * y[1000:]
     model = auto(recipe=SMALL.resized(grows=()))

@@ -10,9 +10,9 @@ from nystream import from_bytes, to_bytes
 from nystream.auto.learner import Auto
 from nystream.auto.outputs import PersistenceStage
 from nystream.auto.recipe import Recipe
-from oracles_auto import guarded_classes, guarded_numbers
+from oracles.auto import guarded_classes, guarded_numbers
 
-SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, window=30, metric=50)
 
 
 def numbers(n, seed=0):

@@ -15,7 +15,7 @@ from nystream.compose.classes import NativeClasses, class_learner
 
 EXPERT = re.compile(r"^ *-?[\d.]+ +([\d.]+)  (?:kernel|linear|rough)", re.MULTILINE)
 """A line of an explanation: weight, error, name."""
-SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, window=30, metric=50)
 
 
 def stream(n=300, d=3, seed=0):
@@ -166,7 +166,7 @@ def test_scales_metric_and_targets_count_weights():
     model = Auto(recipe=SMALL)
     model.run(X, y, w)
     repeated = np.repeat(X, w.astype(int), axis=0)
-    view = model.expert_set_.views_["std"].scale_
+    view = model.expert_set_.views_["ag"].scale_
     assert_allclose(view.mean_, repeated.mean(axis=0))
     assert_allclose(view.scale_, repeated.std(axis=0))
     assert_allclose(model.pipeline_.incumbent_.targets_.scale_, np.repeat(y, w.astype(int)).std())
@@ -288,8 +288,7 @@ def test_experts_are_named_by_what_they_are():
         f"kernel, {SMALL.big} landmarks",
         "kernel, forgets in about 100 rows",
         "linear, forgets in about 20 rows",
-        f"nearest of the last {SMALL.windows[0]} rows",
-        f"nearest of the last {SMALL.windows[1]} rows",
+        f"nearest of the last {SMALL.window} rows",
         f"rough kernel, {SMALL.rough:,} landmarks",
         "no change",
         "the last labels",
@@ -305,8 +304,7 @@ def test_a_linear_expert_that_forgets_nothing_does_not_say_that_it_does():
     assert "linear, all rows" in model.explain()
 
 
-def test_names_differ_even_where_sizes_do_not():
-    model = Auto(recipe=SMALL.resized(windows=(9, 9)))
+def test_titles_of_experts_differ_even_where_sizes_do_not():
+    model = Auto(recipe=SMALL.resized(landmarks=9, big=9, small=9, rough=9, change=9, window=9))
     model.run(np.eye(3), np.arange(3.0))
     assert len(model.weights()) == len(model.expert_set_.names) + 1
-    assert "nearest of the last 9 rows (win100)" in model.weights()

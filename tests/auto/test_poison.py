@@ -11,7 +11,7 @@ from nystream import Auto
 from nystream.auto.recipe import Recipe
 from nystream.auto.targets import Targets
 
-SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=200, refresh=100, windows=(60, 10), metric=100)
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=200, refresh=100, window=60, metric=100)
 TASKS = ["regression", "classification"]
 
 

@@ -10,9 +10,9 @@ import nystream
 from nystream import Auto, Unable
 from nystream.auto.quantiles import ResidualQuantiles
 from nystream.auto.recipe import Recipe
-from oracles_noise import law
+from oracles.noise import law
 
-SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, window=30, metric=50)
 LEVELS = np.array([0.001, 0.05, 0.25, 0.5, 0.9, 0.995])
 
 

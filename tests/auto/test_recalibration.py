@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nystream import Auto, from_bytes, to_bytes
 from nystream.auto.outputs import Recalibration
 from nystream.auto.recipe import Recipe
-from oracles_auto import recalibrated
+from oracles.auto import recalibrated
 
-SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, window=30, metric=50)
 
 
 def said(n, K, *, sure=1.0, seed=0, wrong=0.0):

@@ -6,16 +6,16 @@ import copy
 
 import numpy as np
 import pytest
+from changing_streams import AT, changing, in_cuts
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
-from changing_streams import AT, changing, in_cuts
 from nystream import Auto
 from nystream.auto import refit
 from nystream.auto.recipe import Recipe
 from nystream.sklearn import OnlineKernelRegressor
 
-SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "window": 30, "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
 
 
@@ -72,7 +72,7 @@ def test_it_depends_on_sizes_when_it_is_taken_up_not_on_values():
 
 def test_what_is_taken_up_has_learnt_all_rows_as_if_it_had_been_fitted_at_once(monkeypatch):
     X, y = changing(at=10_000)
-    options = {"changes": False, "recipe": SMALL.resized(experts=("std", "big", "rough"))}
+    options = {"changes": False, "recipe": SMALL.resized(experts=("glob", "big", "rough"))}
     sliced, whole = auto(**options), auto(**options)
     begun = under_way(sliced, X[:260], y[:260])
     level = max(count for count, since in begun.items() if since == 200) + 1
@@ -97,9 +97,9 @@ def test_predictions_go_on_while_a_rebuild_is_under_way():
     assert model.pipeline_.incumbent_.begun_ == 200
     frozen = model.expert_set_.predict(X[300:340], 1)
     names = model.expert_set_.names
-    for name in ("std", "ag", "glob", "big", "rough"):
+    for name in ("ag", "glob", "big", "rough"):
         assert_allclose(frozen[:, names.index(name)], before[:, names.index(name)], rtol=1e-9, atol=1e-12)
-    assert not np.allclose(frozen[:, names.index("win100")], before[:, names.index("win100")])
+    assert not np.allclose(frozen[:, names.index("win1000")], before[:, names.index("win1000")])
     assert ((model.predict(X[300:340]) - y[300:340]) ** 2).mean() < 0.5 * y.var()
 
 
@@ -128,7 +128,7 @@ def test_where_no_row_follows_it_can_be_finished_and_nothing_but_that_is_differe
         one.run(X[200:320], y[200:320])
     same(copy, model, X)
     waits.run(X[200:320], y[200:320])  # it has been taken up meanwhile, with the rows that were missed
-    for name in ("std", "ag", "glob"):
+    for name in ("ag", "glob"):
         at = model.expert_set_.names.index(name)
         ensembles = (model.pipeline_.incumbent_, waits.pipeline_.incumbent_)
         found, expected = (one.expert_set_.predict(X[300:340], one.inner)[:, at] for one in ensembles)

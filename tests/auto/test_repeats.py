@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nystream import from_bytes, to_bytes
 from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
-from nystream.auto.repeats import Repeats
-from oracles_auto import repeated
+from nystream.auto.stack import Repeats
+from oracles.auto import repeated
 
-SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, window=30, metric=50)
 
 
 @pytest.mark.parametrize("classes", [1, 2, 5])

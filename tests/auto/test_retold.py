@@ -12,7 +12,7 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.rows import Rows
 from nystream.scaling.ring import Ring
 
-SMALL = Recipe((1, 2, 5, 20, 60, 200), landmarks=15, big=30, small=10, ring=200, refresh=100, windows=(60, 10))
+SMALL = Recipe((1, 2, 5, 20, 60, 200), landmarks=15, big=30, small=10, ring=200, refresh=100, window=60)
 
 
 def noisy(n, seed=0):

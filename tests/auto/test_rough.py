@@ -13,7 +13,7 @@ from nystream.auto.recipe import Recipe
 from nystream.auto.views import LAPLACIAN_LAM, LaplacianView
 from nystream.scaling import StandardScale
 
-SMALL = Recipe((1, 2, 5, 20, 60, 200), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=80)
+SMALL = Recipe((1, 2, 5, 20, 60, 200), landmarks=15, big=30, small=10, ring=40, refresh=25, window=30, metric=80)
 
 
 def fitted(m=40, outputs=2, weighted=False):

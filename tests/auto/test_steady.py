@@ -6,10 +6,10 @@ import copy
 
 import numpy as np
 import pytest
+from changing_streams import changing
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
-from changing_streams import changing
 from nystream.auto import Auto
 from nystream.auto import steady as module
 from nystream.auto.recipe import Recipe
@@ -24,7 +24,7 @@ SMALL = Recipe(
     change=20,
     ring=200,
     refresh=100,
-    windows=(60, 20),
+    window=60,
     metric=100,
     block=64,
 )

@@ -7,12 +7,12 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from table_streams import KINDS, SMALL, columns, late, sparse
 
 from nystream import Auto, Model, from_bytes
 from nystream.auto.budget import bytes_of, slowness
 from nystream.auto.recipe import EXPERTS
 from nystream.auto.tables import SHARE, seconds_to_translate
-from table_streams import KINDS, SMALL, columns, late, sparse
 
 WIDE_KINDS = {f"c{i}": "category" for i in range(20)} | {"note": "text", "a": "number", "when": "time"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from numpy.testing import assert_array_equal
 
 from nystream import Auto
@@ -14,16 +13,22 @@ from nystream.auto.stack import Stack
 NOBODY = np.empty(0, dtype=np.intp)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_two_first_labels_that_happen_to_be_close_do_not_decide_for_long(seed):
-    """Neither the tournament nor the shares: losses in their unit are thousands of times those to come."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(900, 5))
-    y = np.sin(X @ rng.normal(size=(5, 6))) @ rng.normal(size=6) + 0.1 * rng.normal(size=900)
-    close = y.copy()
-    close[1] = close[0] + 1e-6
-    losses = [float(((Auto(changes=False).run(X, labels) - y)[300:] ** 2).mean()) for labels in (y, close)]
-    assert losses[1] < 1.1 * losses[0]
+def test_two_first_labels_that_happen_to_be_close_do_not_decide_for_long():
+    """Neither the tournament nor the shares: losses in their unit are thousands of times those to come.
+
+    Single streams vary by some percent to both sides, so several are judged together.
+    """
+    ratios = []
+    for seed in range(1, 5):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(900, 5))
+        y = np.sin(X @ rng.normal(size=(5, 6))) @ rng.normal(size=6) + 0.1 * rng.normal(size=900)
+        close = y.copy()
+        close[1] = close[0] + 1e-6
+        losses = [float(((Auto(changes=False).run(X, labels) - y)[300:] ** 2).mean()) for labels in (y, close)]
+        ratios.append(losses[1] / losses[0])
+    assert np.exp(np.mean(np.log(ratios))) < 1.05
+    assert max(ratios) < 1.3
 
 
 def test_losses_of_the_tournament_follow_the_scale_of_each_target():

@@ -8,16 +8,16 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
+from changing_streams import changing
 from numpy.testing import assert_array_equal
 
 import nystream
-from changing_streams import changing
 from nystream import Auto
 from nystream.auto import refit
 from nystream.auto.recipe import Recipe
 from nystream.runtime.lock import ReadWriteLock
 
-SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "window": 30, "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
 SPREAD = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, spread=False, **SIZES)
 ROWS, STOP = 800, 60.0

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from changing_streams import changing, in_cuts
 from numpy.testing import assert_array_equal
 
 import nystream
-from changing_streams import changing, in_cuts
 from nystream import Auto
-from nystream.auto.drift import handler, memory
+from nystream.auto.drift import memory, succession
 from nystream.auto.recipe import Recipe
 
-SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "window": 30, "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=150, refresh=100, block=64, **SIZES)
 AT, END = 120, 600
 
@@ -21,7 +21,7 @@ AT, END = 120, 600
 def short(monkeypatch):
     """Of memory; and the candidate goes at an age of 150 rows."""
     monkeypatch.setattr(memory, "_with_old_rebuilt", lambda *_: np.inf)
-    monkeypatch.setattr(handler, "verdict", lambda *given: "discarded" if given[3] >= 150 else None)
+    monkeypatch.setattr(succession, "verdict", lambda *given: "discarded" if given[3] >= 150 else None)
 
 
 def auto():

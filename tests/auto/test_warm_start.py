@@ -6,17 +6,17 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from changing_streams import in_cuts
 from numpy.testing import assert_array_equal
+from table_streams import columns
 
 import nystream
-from changing_streams import in_cuts
 from nystream import Auto
 from nystream.auto import refit, stack
 from nystream.auto.drift import warm_start
 from nystream.auto.recipe import Recipe
-from table_streams import columns
 
-SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "windows": (30, 10), "metric": 50}
+SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "window": 30, "metric": 50}
 PATIENT = Recipe((1, 2, 5, 20, 60, 800), ring=500, refresh=100, block=64, **SIZES)
 """A young one may be 80 rows late."""
 AT, N = 900, 1500
@@ -47,7 +47,7 @@ def awaited(model, X, y):
     found = {}
     for i, (x, label) in enumerate(zip(X, y, strict=True)):
         model.step(x, label)
-        coming = model.pipeline_.drift_.coming_
+        coming = model.pipeline_.drift_.warm_start
         if coming is not None:
             found[i + 1] = i + 1 - coming.learnt_
     return found
@@ -63,7 +63,7 @@ def test_it_is_level_some_rows_after_the_alarm_and_learns_few_rows_with_each():
     assert len(found) > 10
     assert sorted(found) == list(range(alarm.row, alarm.row + len(found)))
     assert max(before + 1 - after for before, after in pairwise(found.values())) == 4
-    assert model.pipeline_.drift_.born_ == max(found) + 1
+    assert model.pipeline_.drift_.succession_.phase_.born == max(found) + 1
 
 
 def test_where_it_would_be_too_late_it_learns_what_is_missing_at_once(monkeypatch):
@@ -103,7 +103,7 @@ def test_blocks_do_not_matter_to_the_last_bit(task, sizes):
     whole, parts = auto(task), auto(task)
     assert_array_equal(in_cuts(parts, X, y, sizes), whole.run(X, y))
     assert parts.alarms() == whole.alarms() != []
-    assert parts.pipeline_.drift_.used_ == whole.pipeline_.drift_.used_
+    assert parts.pipeline_.drift_.succession_.used_ == whole.pipeline_.drift_.succession_.used_
     assert_array_equal(parts.predict(X[:40]), whole.predict(X[:40]))
 
 
@@ -114,7 +114,7 @@ def test_saved_at_any_row_on_the_way_it_goes_on_bit_for_bit():
     stayed.run(X[: found[0]], y[: found[0]])
     for cut in found[::7]:
         stayed.run(X[stayed.pipeline_.count_ : cut], y[stayed.pipeline_.count_ : cut])
-        assert stayed.pipeline_.drift_.coming_ is not None
+        assert stayed.pipeline_.drift_.warm_start is not None
         before = stayed.to_bytes()
         resumed = nystream.from_bytes(before)
         assert_array_equal(resumed.predict(X[:30]), stayed.predict(X[:30]))
@@ -138,11 +138,11 @@ def test_new_classes_new_columns_and_settle_make_it_level_first():
     model = auto("classification")
     model.run(X[:cut], y[:cut])
     saved = model.to_bytes()
-    assert model.pipeline_.drift_.coming_ is not None
+    assert model.pipeline_.drift_.warm_start is not None
 
     def level(model):
         drift = model.pipeline_.drift_
-        return drift.coming_ is None and model.pipeline_.candidate.count_ == cut - drift.since_
+        return drift.warm_start is None and model.pipeline_.candidate.count_ == cut - drift.succession_.phase_.since
 
     model.settle()
     assert level(model)
@@ -152,7 +152,7 @@ def test_new_classes_new_columns_and_settle_make_it_level_first():
     assert model.pipeline_.candidate.d_ == 5
     model = nystream.from_bytes(saved)
     model.step(X[cut], 3.0)
-    assert model.pipeline_.drift_.coming_ is None
+    assert model.pipeline_.drift_.warm_start is None
     assert model.pipeline_.candidate is None or model.pipeline_.candidate.outputs_ == 4
     more = y.copy()
     more[cut] = 3.0

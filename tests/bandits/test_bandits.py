@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import BKB, Gaussian, KernelUCB, Laplacian, Linear, from_bytes, load
-from oracles_bandits import bkb, exact, theory
+from oracles.bandits import bkb, exact, theory
 
 G = Gaussian(0.3)
 ARMS = np.random.default_rng(1).uniform(size=(40, 2))

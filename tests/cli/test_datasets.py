@@ -76,7 +76,7 @@ def test_a_damaged_file_is_found_out(tmp_path, capsys):
         ),
         (["run", "dataset:wether"], "no dataset is called 'wether'; did you mean weather?"),
         (["run", "dataset:weather", "--target", "0"], "leave out --target"),
-        (["run", "dataset:weather", "--data", "/no/such/folder"], "'/no/such/folder', which is no folder"),
+        (["run", "dataset:weather", "--data", "/no/such/folder"], "'/no/such/folder', which is not a folder"),
         (["race", "dataset:highway"], "highway is a video"),
         (["race", "dataset:usps:tset"], "usps has no part 'tset'"),
         (["datasets", "--fetch"], "name it"),

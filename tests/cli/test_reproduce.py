@@ -9,9 +9,9 @@ from nystream.cli.app import call
 from nystream.reproduce import EXPERIMENTS, Record
 
 NAMES = {
-    *("nolana-table1", "nolana-table2", "nolana-figure1", "nolana-figure2", "nolana-figure3"),
-    *("ilk-figure1", "ilk-figure2", "ilk-figure4"),
-    *("pkawv-table1", "pkawv-figure1", "pkawv-figure2", "pkawv-figure3", "pkawv-figure4"),
+    *("nolana-table1", "nolana-table2", "nolana-figure1", "nolana-figure2", "nolana-figure3", "nolana-figure4"),
+    *("ilk-figure1", "ilk-figure2", "ilk-figure3", "ilk-figure4"),
+    *("pkawv-table1", "pkawv-exponents", "pkawv-figure1", "pkawv-figure2", "pkawv-figure3", "pkawv-figure4"),
     *("kons-section6", "kons-regret"),
 }
 
@@ -55,6 +55,7 @@ def test_experiments_side_by_side_find_the_same_and_are_told_in_order(
     [
         (["nothing"], "no experiment is called 'nothing'; there are nolana-table1"),
         (["ilk-figure1", "--all"], "give names or --all, not both"),
+        (["ilk-figure1", "--quick", "--whole"], "give --quick or --whole, not both"),
         (["ilk-figure1", "--data", "no/such/folder"], "no/such/folder"),
     ],
 )

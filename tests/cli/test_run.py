@@ -274,7 +274,7 @@ def test_readings_are_saved_as_json(tmp_path):
         ("a,b,y\n1,2,3\n", ["--result", "r.xls"], "cannot tell the format of 'r.xls'"),
         ("a,b,y\n1,2,3\n", ["--result", "absent/r.json"], "absent: No such folder"),
         ("a,b,y\n1,2,up\n", ["--task", "regression"], "the targets of in.csv are names (up), not numbers"),
-        ("a,b,y\n1,2,up\n", ["-m", "mse"], "mse cannot be read off Auto"),
+        ("a,b,y\n1,2,up\n", ["-m", "mse"], "mse cannot be read from Auto"),
         (REALS, ["--task", "classification"], "in.csv has 50 different targets among its first 50"),
         (REALS, ["-l", "ons", "-s", "loss=softmax"], "ONS has one output, softmax needs one per class"),
         (REALS, ["-l", "fogd", "-s", "kernel=3"], "Fourier needs a shift-invariant kernel, got 3"),
@@ -340,7 +340,7 @@ def test_a_file_that_is_no_model_is_refused(tmp_path, capsys):
     assert call(["run", str(tmp_path / "a.csv"), "-i", str(tmp_path / "m")]) == 2
     first, second, third = capsys.readouterr().err.splitlines()
     assert "not a nystream model" in first
-    assert "holds a Gaussian, which is no learner" in second
+    assert "holds a Gaussian, which is not a learner" in second
     assert "holds a FOGD that learns classes without their names" in third
 
 
@@ -414,7 +414,7 @@ def test_a_wide_libsvm_file_stays_sparse_is_saved_resumed_and_predicted(tmp_path
     ("options", "message"),
     [
         (["-l", "kons", "-m", "regret"], "-m regret is not for this learner, Standardized(StandardizedTarget(KONS))"),
-        (["-l", "kons", "-m", "regret_bound", "--no-standardize"], "depends on the norm of the function"),
+        (["-l", "kons", "-m", "regret_bound", "--no-standardize"], "depends on the norm of the comparator"),
         (["-l", "pkawv", "-m", "mse", "-m", "regret"], "--no-standardize keeps them as they are"),
         (["-l", "fogd", "-m", "regret_bound"], "-m regret_bound is not for this learner"),
     ],

@@ -25,7 +25,7 @@ from nystream import (
 )
 from nystream.compose.aggregate import Aggregate
 from nystream.learners import Learner
-from oracles_second_order import aggregate
+from oracles.second_order import aggregate
 
 G = Gaussian(0.7)
 

@@ -6,10 +6,10 @@ import copy
 
 import numpy as np
 import pytest
+from facade_learners import CLASSIFIERS, LEAST_SQUARES, blobs
 from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
-from facade_learners import CLASSIFIERS, LEAST_SQUARES, blobs
 from nystream import persist
 from nystream.auto.learner import Auto
 from nystream.compose.classes import LeastSquaresCodes, NativeClasses, OneVersusRest, class_learner

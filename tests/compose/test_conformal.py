@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import ONS, PKRR, SILK, Auto, Conformal, Fourier, Gaussian, Model, Perceptron, Unable, from_bytes
 from nystream.evaluate.metrics import Coverage
-from oracles_conformal import aci, dtaci
+from oracles.conformal import aci, dtaci
 
 FEATURES = Fourier(Gaussian(0.7), 40, seed=0)
 
@@ -129,8 +129,8 @@ def test_files_go_on_and_rows_with_names_and_gaps_have_intervals():
 
 def test_what_cannot_be_done_is_refused_with_the_reason():
     for learner, message in [
-        (Perceptron(Gaussian()), "learns no numbers"),
-        (SILK(Gaussian()), "learns no numbers"),
+        (Perceptron(Gaussian()), "does not predict numbers"),
+        (SILK(Gaussian()), "does not predict numbers"),
         ("pkrr", "learner must be a learner"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -144,7 +144,7 @@ def test_what_cannot_be_done_is_refused_with_the_reason():
         with pytest.raises(ValueError, match=message):
             Conformal(ONS(), **settings)
     model = Conformal(PKRR(FEATURES))
-    with pytest.raises(Unable, match="adapted label by label"):
+    with pytest.raises(Unable, match="depend on the order of the labels"):
         model.merge(model.clone())
     assert {"predict_interval", "predict_quantile"} <= model.abilities
     assert "merge" not in model.abilities

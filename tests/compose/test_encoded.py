@@ -30,7 +30,7 @@ from nystream.data.batch import Batch
 from nystream.data.encoding import Encoder
 
 KINDS = {"size": "number", "shop": "category", "when": "time", "note": "text", "open": "boolean"}
-SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
+SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, window=15, metric=30)
 LINEAR = Standardized(PKRR(WithConstant(), lam=0.1))
 
 
@@ -191,7 +191,7 @@ def test_what_the_inner_learner_can_do_it_can_but_not_merge():
     assert model.can("explain")
     assert not Encoded(LINEAR).can("merge")
     assert not Encoded(PKRR(WithConstant())).can("merge")
-    assert "encoded by those before it" in Encoded(PKRR(WithConstant())).why_not("merge")
+    assert "the encoding of a row depends on the rows before it" in Encoded(PKRR(WithConstant())).why_not("merge")
 
 
 def test_weights_and_several_targets_reach_the_encoder():

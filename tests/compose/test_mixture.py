@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from nystream import FOGD, PKAWV, PKRR, Fourier, Gaussian, Taylor
 from nystream.compose.aggregate import Aggregate
 from nystream.compose.mixture import Mixture
-from oracles_drift import fixed_share
+from oracles.drift import fixed_share
 
 G = Gaussian(0.7)
 LAMS = (0.01, 1.0, 100.0)

@@ -253,7 +253,7 @@ def test_bad_arguments_are_refused_with_the_way_out():
             Thresholded(PLAIN, **options)
     with pytest.raises(ValueError, match="learns without labels"):
         Thresholded(FOGD(G, loss="novelty"))
-    with pytest.raises(ValueError, match=r"no probabilities that a threshold could be put on; use Thresholded\(Class"):
+    with pytest.raises(ValueError, match=r"no probabilities for a threshold; use Thresholded\(Class"):
         Thresholded(FOGD(G, loss="multiclass_hinge"))
     with pytest.raises(ValueError, match="does not take weights"):
         Thresholded(KONS(G)).run(*stream(5), weights=np.full(5, 2.0))
@@ -403,5 +403,5 @@ def test_bad_costs_are_refused_with_the_way_out():
             Thresholded(Auto(), **options)
     with pytest.raises(ValueError, match=r"costs need probabilities.*Thresholded\(Classifier\(learner\), costs="):
         Thresholded(PLAIN, costs=COSTS)
-    with pytest.raises(ValueError, match="nothing to tune"):
+    with pytest.raises(ValueError, match="cannot be tuned"):
         Thresholded(Auto(), costs=COSTS).tune(*stream(5))

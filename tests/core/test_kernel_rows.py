@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from instruction_sets import LEVELS, found_at
 from numpy.testing import assert_allclose, assert_array_equal
 
-from instruction_sets import LEVELS, found_at
 from nystream._core.kernels import KernelRows, exp
 
 NUMBERS = {

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from nystream._core import losses as core
 from nystream.losses import LOSSES, MulticlassHinge, Softmax, StructuredHinge
-from oracles_losses import SCALAR, label_values
+from oracles.losses import SCALAR, label_values
 
 VECTOR = {
     "multiclass_hinge": MulticlassHinge(),

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from instruction_sets import LEVELS, found_at
 from numpy.testing import assert_allclose, assert_array_equal
 
-from instruction_sets import LEVELS, found_at
 from nystream._core.kernels import KernelRows, rounded
 from nystream._core.terms import Eviction, Terms
 from nystream.kernels import Gaussian, Kernel, Laplacian

@@ -10,15 +10,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream._core.auto.drift import losses_of, placed, watch
-from nystream.auto.drift.alarm import NO_ALERT, RULES, Heat, RankAlarm
+from nystream.auto.drift.detectors import NO_ALERT, RULES, Evidence, RankDetector
 from nystream.auto.drift.inputs import FAR, distances
-from nystream.auto.drift.replay import LOG_LEAST
+from nystream.auto.drift.sides import LOG_LEAST
 
 NEVER = 1 << 62
 
 
 def started(bar=1e5):
-    alarm = RankAlarm(True, 40, bar)
+    alarm = RankDetector(True, 40, bar)
     alarm.start()
     return alarm
 
@@ -55,11 +55,11 @@ def test_it_is_each_alarm_by_itself_and_nothing_where_one_sounds(jump):
         found = watch(t, *given, X[t : t + 1], where, FAR, parts, RULES, NEVER, 0, 0, losses, said)
         loss = float((P[t, 0] - Y[t, 0]) ** 2)
         numbers = (loss, steady[t], distances(X[t : t + 1], where)[0])
-        sounded, heats = [], []
+        sounded, found_so_far = [], []
         for alarm, x in zip(alone, numbers, strict=True):
-            heat = Heat(np.empty(1), np.empty(1, dtype=np.int64))
-            sounded.append(alarm.see(np.array([x]), t, heat=heat)[1] is not None)
-            heats.append(heat)
+            evidence = Evidence(np.empty(1), np.empty(1, dtype=np.int64))
+            sounded.append(alarm.see(np.array([x]), t, evidence=evidence)[1] is not None)
+            found_so_far.append(evidence)
         if any(sounded):
             assert found is None
             for now, then in zip(state_of(alarms), before, strict=True):
@@ -69,7 +69,7 @@ def test_it_is_each_alarm_by_itself_and_nothing_where_one_sounds(jump):
             assert_array_equal(said, kept[1])
             refused += 1
             break
-        assert found == (*(v[0] for v in heats[0]), *(v[0] for v in heats[1]))
+        assert found == (*(v[0] for v in found_so_far[0]), *(v[0] for v in found_so_far[1]))
         for one, other in zip(alarms, alone, strict=True):
             for name, value in one._state().items():
                 assert_array_equal(value, other._state()[name])
@@ -87,9 +87,9 @@ def test_by_a_label_that_is_heard_the_first_alarm_measures_and_the_second_sees_n
     for t in range(200):
         given = (P[t : t + 1], core[t : t + 1], Y[t : t + 1], heard[t : t + 1], np.ones(1), LOG_LEAST, float(steady[t]))
         found = watch(t, *given, X[t : t + 1], where, FAR, parts, RULES, NEVER, 0, 0, losses, said)
-        heat = Heat(np.empty(1), np.empty(1, dtype=np.int64))
-        alone.see((P[t] - heard[t]) ** 2, t, heat=heat)
-        assert found == (heat.level[0], heat.left[0], 0.0, 0)
+        evidence = Evidence(np.empty(1), np.empty(1, dtype=np.int64))
+        alone.see((P[t] - heard[t]) ** 2, t, evidence=evidence)
+        assert found == (evidence.level[0], evidence.left[0], 0.0, 0)
         loss = float((P[t, 0] - Y[t, 0]) ** 2)
         assert_array_equal(losses[t % 50], [loss, 0.0, loss])
     for name, value in alone._state().items():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nystream.data.frames import Chunks, are_finite, columns_of, matrix_of, side_by_side
+from nystream.data.frames import Chunks, are_finite, frame_columns, join_columns, matrix_of
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")
@@ -42,13 +42,13 @@ def test_within_a_piece_nothing_is_copied():
 
 @pytest.mark.parametrize("library", MAKERS)
 def test_columns_are_those_of_the_frame(library):
-    found = columns_of(MAKERS[library](COLUMNS))
+    found = frame_columns(MAKERS[library](COLUMNS))
     assert found is not None
     assert list(found) == NAMES
     for name, column in COLUMNS.items():
         np.testing.assert_array_equal(found[name], column)
         assert found[name].dtype == column.dtype
-    rows = side_by_side(list(found.values()))(slice(10, 20))
+    rows = join_columns(list(found.values()))(slice(10, 20))
     np.testing.assert_array_equal(rows, np.column_stack(list(COLUMNS.values()))[10:20])
     assert rows.flags.c_contiguous
     assert rows.dtype == np.float64
@@ -58,7 +58,7 @@ def test_columns_are_those_of_the_frame(library):
 def test_chunks_become_pieces_that_share_their_memory(join):
     make = pyarrow.table if join is pyarrow.concat_tables else polars.DataFrame
     halves = [{name: column[part] for name, column in COLUMNS.items()} for part in (slice(0, 21), slice(21, 50))]
-    found = columns_of(join([make(half) for half in halves]))
+    found = frame_columns(join([make(half) for half in halves]))
     assert found is not None
     assert all(isinstance(column, Chunks) and len(column.arrays) == 2 for column in found.values())
     np.testing.assert_array_equal(found["c"][slice(0, 50)], COLUMNS["c"])
@@ -75,7 +75,7 @@ OTHERS: dict[str, Any] = {
 @pytest.mark.parametrize("kind", OTHERS)
 @pytest.mark.parametrize("library", MAKERS)
 def test_a_frame_with_other_columns_than_plain_numbers_has_none(library, kind):
-    found = columns_of(MAKERS[library](OTHERS[kind]))
+    found = frame_columns(MAKERS[library](OTHERS[kind]))
     if library == "pandas" and kind == "holes":  # which has nan for them
         assert found is not None
         assert not are_finite(found.values())
@@ -84,10 +84,10 @@ def test_a_frame_with_other_columns_than_plain_numbers_has_none(library, kind):
 
 
 def test_what_is_no_frame_has_no_columns():
-    assert columns_of(X) is None
-    assert columns_of([[1.0]]) is None
-    assert columns_of(pandas.Series([1.0])) is None
-    assert columns_of(polars.LazyFrame({"a": [1.0]})) is None
+    assert frame_columns(X) is None
+    assert frame_columns([[1.0]]) is None
+    assert frame_columns(pandas.Series([1.0])) is None
+    assert frame_columns(polars.LazyFrame({"a": [1.0]})) is None
 
 
 def test_a_frame_of_one_type_shows_its_matrix():

@@ -185,8 +185,8 @@ def test_the_data_folder_comes_before_the_downloads(server, tmp_path, monkeypatc
 
 
 def test_a_data_folder_that_does_not_exist_is_an_error(tmp_path, monkeypatch):
-    with pytest.raises(FileNotFoundError, match=r"the data folder is '.*nowhere', which is no folder"):
+    with pytest.raises(FileNotFoundError, match=r"the data folder is '.*nowhere', which is not a folder"):
         data_folder(tmp_path / "nowhere")
     monkeypatch.setenv("NYSTREAM_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(FileNotFoundError, match=r"NYSTREAM_DATA is '.*nowhere', which is no folder"):
+    with pytest.raises(FileNotFoundError, match=r"NYSTREAM_DATA is '.*nowhere', which is not a folder"):
         data_folder()

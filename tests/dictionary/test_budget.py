@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from nystream.dictionary import Budget, Expansion
 from nystream.kernels import Gaussian, Polynomial
-from oracles_expansion import SIGMA, SlowExpansion, best_place
+from oracles.expansion import SIGMA, SlowExpansion, best_place
 
 RULES = ["smallest", "oldest", "contribution", "project", "merge"]
 
@@ -215,7 +215,7 @@ for drop in RULES:
 def test_instruction_sets_agree(tmp_path):
     found = []
     for isa in ("base", "avx2", "avx512"):
-        environment = {**os.environ, "NYSTREAM_ISA": isa, "PYTHONPATH": "tests"}
+        environment = {**os.environ, "NYSTREAM_ISA": isa, "PYTHONPATH": os.pathsep.join(["tests", "tests/helpers"])}
         root = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
         done = subprocess.run(
             [sys.executable, "-c", ISA_SCRIPT], env=environment, cwd=root, capture_output=True, check=True

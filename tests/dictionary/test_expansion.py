@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from nystream.dictionary import Expansion
 from nystream.kernels import Gaussian, Kernel
-from oracles_expansion import SIGMA, SlowExpansion
+from oracles.expansion import SIGMA, SlowExpansion
 
 EXACT = {"rtol": 1e-12, "atol": 1e-13}
 

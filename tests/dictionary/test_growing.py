@@ -161,7 +161,7 @@ def test_uniting_embeds_the_other_span(rule):
 
 
 def test_a_sampled_dictionary_does_not_take_another_kind():
-    with pytest.raises(TypeError, match="cannot take in one of DistantAtoms"):
+    with pytest.raises(TypeError, match="sampled by KORS cannot be merged with one of DistantAtoms"):
         started("sampled").unite(started("distant"))
 
 

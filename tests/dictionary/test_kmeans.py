@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import persist, streams
 from nystream.dictionary import MovingLandmarks
-from oracles_landmarks import move
+from oracles.landmarks import move
 
 ROOT = pathlib.Path(__file__).parents[2]
 DATA = pathlib.Path(os.environ.get("NYSTREAM_DATA", ROOT.parent / "shared" / "data"))

@@ -13,7 +13,7 @@ import oracles
 from nystream import persist
 from nystream.dictionary import KORS, theory_beta
 from nystream.kernels import Gaussian, Linear, Polynomial
-from oracles_newton import feature_rows, kors
+from oracles.newton import feature_rows, kors
 
 
 def started(kernel, ridge, d, **params):

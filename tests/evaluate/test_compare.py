@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from nystream.evaluate import Comparison, Result, compare, prequential
-from oracles_evaluate import Blocks, Linear, Ridge, regression_stream, sign_stream
+from oracles.evaluate import Blocks, Linear, Ridge, regression_stream, sign_stream
 
 METRICS = ["mse", "regret", "size"]
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_compared_is_refused():
     stream, learner = regression_stream(10), Ridge()
     with pytest.raises(ValueError, match="learners is empty"):
         compare(stream, {}, "mse")
-    with pytest.raises(ValueError, match="one learner object is given twice"):
+    with pytest.raises(ValueError, match="one learner object occurs twice"):
         compare(stream, {"a": learner, "b": learner}, "mse")
     with pytest.raises(ValueError, match="b: logloss needs probabilities"):
         compare(sign_stream(10), {"a": Linear(), "b": Ridge()}, "logloss")

@@ -8,7 +8,7 @@ from scipy.special import expit, softmax
 from nystream import Auto
 from nystream.evaluate import prequential
 from nystream.evaluate.metrics import F1, METRICS, MSE, LogLoss, Windowed
-from oracles_evaluate import Blocks, Linear, Ridge, class_stream, regression_stream, sign_stream
+from oracles.evaluate import Blocks, Linear, Ridge, class_stream, regression_stream, sign_stream
 
 NUMBERS = ["mse", "rmse", "mae", "r2", "mse@70", "regret", "size", "bytes"]
 SIGNS = ["accuracy", "balanced_accuracy", "logloss", "auc", "f1", "kappa", "logloss@50", "mse"]
@@ -254,7 +254,7 @@ class TestRefusals:
         assert learner.n_seen == 0
 
     def test_an_error_of_numbers_for_class_scores(self):
-        with pytest.raises(ValueError, match="mse cannot be read off Linear, whose labels are of kind 'class'"):
+        with pytest.raises(ValueError, match="mse cannot be read from Linear, whose labels are of kind 'class'"):
             prequential(class_stream(10), Linear("softmax"), "mse")
 
     def test_bad_rows_are_located_in_the_stream(self):
@@ -291,7 +291,7 @@ class TestRefusals:
             prequential((X, y), Ridge, "mse")
         with pytest.raises(ValueError, match="auc needs labels, and there are none"):
             prequential(Blocks(X, None), NoLabels(), "auc")
-        with pytest.raises(ValueError, match=r"mse cannot be read off NoLabels.*such as auc"):
+        with pytest.raises(ValueError, match=r"mse cannot be read from NoLabels.*such as auc"):
             prequential((X, y), NoLabels(), "mse")
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 
 from nystream.evaluate import Result, prequential
 from nystream.evaluate.table import figures
-from oracles_evaluate import Linear, sign_stream
+from oracles.evaluate import Linear, sign_stream
 
 
 def odd():

@@ -13,7 +13,7 @@ from nystream.features import AdaptiveNystrom, Nystrom
 from nystream.kernels import Gaussian, Linear, Matern, Polynomial
 from nystream.learners.families.feature import FeatureLearner
 from nystream.solvers import OGD
-from oracles_landmarks import eigenpairs, ridge
+from oracles.landmarks import eigenpairs, ridge
 
 SOLVERS = ("eigh", "warm", "rank2")
 

@@ -14,7 +14,7 @@ from nystream.dictionary import KORS as Dictionary
 from nystream.features import KORS, Nystrom
 from nystream.kernels import Gaussian, Linear, Matern
 from nystream.learners import ONS
-from oracles_newton import Coins
+from oracles.newton import Coins
 
 
 @pytest.fixture

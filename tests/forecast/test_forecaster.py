@@ -210,6 +210,17 @@ def test_gaps_are_missing_rows():
     assert short.n_seen == 120
 
 
+def test_missing_rows_before_the_first_label_teach_nothing():
+    y, when = labels(120, missing=0.0), hours(120)
+    holes = y.copy()
+    holes[:30] = math.nan
+    late, whole = Forecaster(H), Forecaster(H)
+    P = whole.run(holes, when=when)
+    assert np.isnan(P[:30]).all()
+    assert_allclose(late.run(y[30:], when=when[30:]), P[30:], rtol=1e-6)
+    assert whole.n_seen == 120
+
+
 def test_kinds_of_timestamps_agree():
     pd = pytest.importorskip("pandas")
     y = labels(60)

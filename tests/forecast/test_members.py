@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-import oracles_forecast as slow
 from nystream.forecast import Gains, LogSmoother, Mixture, Naive, Ridge, Ridges, SeasonalNaive, Smoother
 from nystream.forecast.member import Arrival, Member, Origin
 from nystream.forecast.ridge import STRIDES
+from oracles import forecast as slow
 
 N, H = 150, 7
 
@@ -152,21 +152,31 @@ def test_ridge_survives_missing_labels():
     assert np.isfinite(made["ridge"][100:]).all()
 
 
+def test_ridge_survives_many_missing_labels_in_a_row():
+    """An autoregression that grows by a tenth a row would be at 1e18 after 400 of them."""
+    y = np.concatenate([1.1 ** np.arange(60), np.full(400, math.nan), 1.1 ** np.arange(60)])
+    made = forecasts([Ridges([Ridge(None, "rg", name="ar")])], y, (6,))["ar"]
+    assert np.nanmax(np.abs(made)) < 100 * np.nanmax(y)
+
+
 def test_ridge_refuses_unknown_inputs():
     with pytest.raises(ValueError, match="inputs must be one of 'r', 'y', 'l', 'g'"):
         Ridge(None, "rx", name="ridge")
 
 
-def test_mixture_of_one_step_is_its_definition():
+@pytest.mark.parametrize(("prior", "probation"), [([1.0] * 4, 0), ([1.0, 0.0, 5.0, 0.0], 100)])
+def test_mixture_of_one_step_is_its_definition(prior, probation):
     rng = np.random.default_rng(0)
     y = rng.normal(size=400)
     F = y[:, None] + rng.normal(size=(400, 4)) * [1.0, 1.1, 1.5, 3.0]
     F[:60, 2] = math.nan
     mixture = Mixture()
-    mixture.start([1.0] * 4, 1)
+    mixture.start(prior, 1, probation)
     for t in range(400):
         mixture.learn(F[t][None], y[t])
-    assert_allclose(mixture.weights_[0], slow.mixture(F, y, 0.01), rtol=1e-9)
+        if t in (5, 80, 130, 399):
+            expected = slow.mixture(F[: t + 1], y[: t + 1], 0.01, prior, probation)
+            assert_allclose(mixture.weights_[0], expected, rtol=1e-9)
     assert mixture.weights_[0, :2].sum() > 0.9
 
 

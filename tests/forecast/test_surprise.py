@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from nystream import Auto, Forecaster, from_bytes
-from nystream.auto.surprise import COOL_DOWN, Surprises
+from nystream.auto.surprise import RULES, Surprises
 
 
 def learnt(errors):
@@ -64,7 +64,7 @@ def test_alarms_for_runs_with_a_pause():
     assert [a.cause for a in alarms] in (["run", "record"], ["record", "record"])
     assert 500 <= alarms[0].row <= 504
     assert alarms[1].row == 701
-    assert alarms[1].row - alarms[0].row >= COOL_DOWN
+    assert alarms[1].row - alarms[0].row >= RULES.pause
 
 
 def test_forecaster_knows_what_is_rare():
@@ -102,3 +102,5 @@ def test_auto_knows_how_rare_the_last_label_was():
     auto.step(X[0], 30.0)
     assert auto.surprise().once_in > 300
     assert auto.surprise().beyond > 1
+    last = auto.surprise_alarms()[-1]
+    assert (last.row, last.change, last.cause) == (701, 700, "record")

@@ -33,7 +33,8 @@ from nystream.scaling import RunningScale
 
 X = TABLES["X"]
 A, B = Rows("X", 50, 53), Rows("X", 53, 57)
-sys.path.append(str(Path(__file__).resolve().parents[1]))
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.extend([str(TESTS), str(TESTS / "helpers")])
 Cosine: Any = importlib.import_module("golden.own_kernel").Cosine
 
 KERNELS = {

@@ -44,8 +44,8 @@ from nystream.auto.recipe import Recipe
 from nystream.cli.app import call as command
 from nystream.model.building import build
 
-SMALL = Recipe((1, 2, 5, 10, 20), landmarks=4, big=5, small=3, ring=12, refresh=6, windows=(6, 3), metric=12)
-FEW = SMALL.resized(experts=("ag", "win100"))
+SMALL = Recipe((1, 2, 5, 10, 20), landmarks=4, big=5, small=3, ring=12, refresh=6, window=6, metric=12)
+FEW = SMALL.resized(experts=("ag", "win1000"))
 RACE = SMALL.resized(experts=("glob", "big"))
 LEAST = SMALL.resized(experts=("lin.95", "win1000"), full=2)
 """Fewer experts, smaller files."""

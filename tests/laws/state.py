@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 import nystream
 from laws.cases import CLOSE, Rows, Variant, assert_bits, assert_state
 from laws.registry import law
+from nystream.learners.families.bulk import BulkLearning
 from nystream.runtime.params import Params
 
 BLOCK = 16
@@ -124,6 +125,27 @@ def what_is_unlearnt_was_never_there(variant: Variant) -> None:
     with pytest.raises(ValueError, match=r".{20}"):
         learner.unlearn(rows.X, rows.Y, None)
     assert_state(learner, before)
+
+
+@law(lambda variant: isinstance(variant.pattern, BulkLearning))
+def rows_learnt_at_once_are_rows_learnt(variant: Variant) -> None:
+    """`fit_bulk` and then the stream: the model of one pass, whose regret is that of the rows that it predicted."""
+    rows, passed, bulk = variant.stream(), variant.make(), variant.make()
+    rows[:60].into(passed)
+    start = rows[:60]
+    assert bulk.fit_bulk(start.X, start.Y, start.w) is bulk
+    assert (bulk.n_seen, bulk.size) == (passed.n_seen, passed.size)
+    for _ in range(2):
+        assert_allclose(bulk.predict(rows.X), passed.predict(rows.X), rtol=1e-7, atol=1e-8)
+        assert_allclose(bulk.std(rows.X), passed.std(rows.X), rtol=1e-7, atol=1e-8)
+        assert_allclose(bulk.log_det(), passed.log_det(), rtol=1e-7, atol=1e-8)
+        assert bulk.regret() <= bulk.regret_bound() + 1e-9
+        rows[60:].into(bulk)
+        rows[60:].into(passed)
+    before = bulk.to_bytes()
+    with pytest.raises(ValueError, match=r".{20}"):
+        bulk.fit_bulk(start.X[:, :1], start.Y)
+    assert_state(bulk, before)
 
 
 @law()

@@ -9,8 +9,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from nystream import AIOLI, KORS, ONS, Classifier, Fourier, Gaussian, Nystrom, Taylor, from_bytes
+from nystream.compose.classes import class_learner
+from nystream.evaluate import Hindsight
+from nystream.features import Identity
 from nystream.solvers.aioli import curvature, predicted_log_odds
-from oracles_aioli import improper
+from oracles.aioli import improper
 
 G = Gaussian(0.7)
 
@@ -164,3 +167,50 @@ def test_bad_parameters_are_refused_by_name():
     ):
         with pytest.raises(ValueError, match=message):
             AIOLI(**parameters)
+
+
+def stream_of_classes(kind, n, K, rng):
+    """Inputs (n, 3), and a rule that names the next class from the probabilities that were predicted."""
+    W = rng.normal(size=(K, 3))
+    X = rng.normal(size=(n, 3))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    truth = (X @ W.T * 4 + rng.gumbel(size=(n, K))).argmax(axis=1)
+    choices = {
+        "softmax": lambda t, p: truth[t],
+        "least likely": lambda t, p: int(p.argmin()),
+        "second": lambda t, p: int(p.argsort()[-2]),
+        "turned": lambda t, p: truth[t] if t < n // 2 else (truth[t] + 1) % K,
+    }
+    return X, choices[kind]
+
+
+@pytest.mark.parametrize("kind", ["softmax", "least likely", "second", "turned"])
+@pytest.mark.parametrize("K", [3, 6])
+def test_one_against_the_rest_its_log_loss_is_within_the_sum_of_the_bounds(kind, K):
+    """The inequality of the page: log loss of K classes <= sum over classes of (loss of w_k, against the rest) + bound.
+
+    Against every W with |w_k'x| <= clip; tried with the minimisers of several ridges, scaled into the clip, and with 0.
+    """
+    rng, n, clip, lam = np.random.default_rng(K), 250, 4.0, 0.1
+    X, choose = stream_of_classes(kind, n, K, rng)
+    model = class_learner(AIOLI(clip=clip, lam=lam))
+    model.declare(K)
+    labels, total = [], 0.0
+    for t, x in enumerate(X):
+        scores = model.scores(x[None], ahead=1)[0]
+        p = sigmoid(scores) / sigmoid(scores).sum()
+        assert_allclose(model.probabilities(x[None], ahead=1)[0], p, atol=1e-12)
+        labels.append(int(choose(t, p)))
+        total -= np.log(p[labels[-1]])
+        model.step(x, labels[-1])
+    signs = np.where(np.arange(K) == np.array(labels)[:, None], 1.0, -1.0)
+    for ridge in (None, 0.1, 1.0, 10.0):
+        loss = bound = 0.0
+        for k, learner in enumerate(model.learners):
+            f, norm2 = np.zeros(n), 0.0
+            if ridge is not None:
+                best = Hindsight(Identity(), X).best(signs[:, k], lam=ridge, loss="logistic", clip=clip)
+                f, norm2 = best.values, best.norm2
+            loss += np.logaddexp(0, -signs[:, k] * f).sum()
+            bound += learner.regret_bound(norm2)
+        assert total <= loss + bound

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import nystream
 from nystream.learners.baseline import Baseline
-from oracles_drift import scaled_ridge
+from oracles.drift import scaled_ridge
 
 
 def stream(n=150, d=3, seed=0):
@@ -73,7 +73,7 @@ def test_prepare_takes_scale_and_width_from_all_its_rows():
     Z = np.clip((X - mean) / scale, -3, 3)
     distances = sorted(np.linalg.norm(Z[i] - Z[j]) for i in range(80) for j in range(i))
     assert width == pytest.approx(distances[len(distances) // 2 - 1])
-    with pytest.raises(ValueError, match="prepare comes before the first row"):
+    with pytest.raises(ValueError, match="call prepare before the first row"):
         learner.prepare(X)
     with pytest.raises(ValueError, match="at least one row of positive weight"):
         Baseline().prepare(X, np.zeros(80))

@@ -126,7 +126,7 @@ def test_theorem_6_names_the_conditions_that_do_not_hold():
 
 @pytest.mark.parametrize("learner", [ONS(Fourier(G, 20, seed=0)), PKAWV(Fourier(G, 20, seed=0))])
 def test_random_features_have_no_bound_against_the_kernel(learner):
-    with pytest.raises(ValueError, match="Fourier features are no projection of the kernel's space"):
+    with pytest.raises(ValueError, match="Fourier features are not a projection of the kernel's space"):
         ran(learner).regret_bound(1.0, against="kernel")
     assert math.isfinite(learner.regret_bound(1.0, against="features"))
 

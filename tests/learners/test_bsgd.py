@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from grids import few
 from numpy.testing import assert_allclose, assert_array_equal
 
-from grids import few
 from nystream.kernels import Gaussian, Kernel, Laplacian
 from nystream.learners import BSGD
 from nystream.losses import Hinge, Logistic, Loss, MulticlassHinge, Squared
 from oracles import gaussian
-from oracles_budget import bsgd, classes, stream
+from oracles.budget import bsgd, classes, stream
 
 MAINTENANCE = ["remove", "project", "merge"]
 LOSSES = {"hinge": Hinge(), "logistic": Logistic(), "squared": Squared()}

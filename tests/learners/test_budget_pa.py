@@ -11,7 +11,7 @@ from nystream.kernels import Gaussian, Kernel, Laplacian
 from nystream.learners import BudgetPA, PassiveAggressive
 from nystream.losses import MulticlassHinge
 from oracles import gaussian
-from oracles_budget import budget_pa, classes, stream
+from oracles.budget import budget_pa, classes, stream
 
 VARIANTS = ["S", "NN", "P"]
 # the inverse Gram matrix of "P" has a ridge of 1e-10

@@ -14,7 +14,7 @@ from nystream.kernels import Gaussian, Laplacian, Matern, Polynomial
 from nystream.learners.doubly_sgd import DoublySGD
 from nystream.losses import MulticlassHinge, Softmax, as_loss
 from oracles import gaussian
-from oracles_features import doubly_sgd
+from oracles.features import doubly_sgd
 
 NAMED = {"softmax": Softmax(classes=3), "multiclass_hinge": MulticlassHinge(classes=3)}
 

@@ -11,7 +11,7 @@ from nystream.kernels import Gaussian, Kernel, Polynomial
 from nystream.learners import BSGD, DualSGD
 from nystream.losses import Hinge, Logistic
 from oracles import gaussian
-from oracles_budget import classes, dual_sgd, stream
+from oracles.budget import classes, dual_sgd, stream
 
 
 class Slow(Kernel):

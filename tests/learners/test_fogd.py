@@ -15,7 +15,7 @@ from nystream.learners.abilities import Unable
 from nystream.learners.fogd import FOGD
 from nystream.learners.pkawv import PKAWV
 from nystream.solvers import OGD
-from oracles_landmarks import functional
+from oracles.landmarks import functional
 
 MAPS = {
     "fourier": lambda: Fourier(Gaussian(0.7), 60, seed=3),

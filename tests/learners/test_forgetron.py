@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from nystream.kernels import Gaussian, Kernel, Linear, Normalized, Polynomial
 from nystream.learners import Forgetron, Perceptron
 from oracles import gaussian
-from oracles_budget import forgetron, stream
+from oracles.budget import forgetron, stream
 
 
 class Slow(Kernel):

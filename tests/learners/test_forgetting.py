@@ -56,5 +56,5 @@ def test_a_map_that_moves_is_refused():
         Forgetting(Nystrom(Gaussian(1.0), 10)).run(X, y)
     with pytest.raises(ValueError, match="features must be a feature map"):
         Forgetting(Gaussian(1.0))
-    with pytest.raises(ValueError, match="seen no example"):
+    with pytest.raises(ValueError, match="learnt no row"):
         Forgetting().leverage(X)

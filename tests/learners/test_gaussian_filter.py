@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sparse_streams import LABELS, as_lists, stream
 
 from nystream import GaussianFilter, from_bytes
-from oracles_sparse import gaussian_filter
-from sparse_streams import LABELS, as_lists, stream
+from oracles.sparse import gaussian_filter
 
 
 @pytest.mark.parametrize("loss", LABELS)

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from grids import grid
 from numpy.testing import assert_allclose, assert_array_equal
 
-from grids import grid
 from nystream.kernels import Gaussian, Kernel, Linear, Polynomial
 from nystream.learners import ILK, NORMA, SILK
 from nystream.losses import LOSSES, Hinge, Loss, MulticlassHinge, Softmax, Squared, StructuredHinge
 from nystream.streams import checkerboard, drifting_gaussians
-from oracles_expansion import SIGMA, SlowExpansion, silk
+from oracles.expansion import SIGMA, SlowExpansion, silk
 
 T, CLASSES = 300, 4
 FAR = np.abs(np.subtract.outer(np.arange(float(CLASSES)), np.arange(float(CLASSES))))

@@ -7,14 +7,14 @@ import warnings
 
 import numpy as np
 import pytest
+from grids import grid
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-from grids import grid
 from nystream.kernels import Gaussian, Kernel, Linear, Polynomial
 from nystream.learners import KONS, ONS
 from nystream.losses import Loss, Softmax, Squared, as_loss
-from oracles_newton import feature_rows, newton, quadratic_features
+from oracles.newton import feature_rows, newton, quadratic_features
 
 LOSSES = ["squared", "logistic", "squared_hinge", "hinge", "absolute"]
 CLIPS = [0.4, 2.0]

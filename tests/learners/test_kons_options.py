@@ -12,7 +12,7 @@ import oracles
 from nystream import KONS, ONS, Gaussian, SketchedKONS
 from nystream.losses import as_loss
 from nystream.losses.steps import newton_steps
-from oracles_newton import feature_rows
+from oracles.newton import feature_rows
 
 SIGMA, LAM, CLIP = 0.6, 0.3, 1.3
 

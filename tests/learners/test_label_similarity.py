@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import oracles_labels as slow
 from nystream.kernels import Gaussian, Linear
 from nystream.learners import (
     BSGD,
@@ -28,7 +27,8 @@ from nystream.learners import (
 )
 from nystream.losses import StructuredHinge
 from oracles import gaussian
-from oracles_budget import classes
+from oracles import labels as slow
+from oracles.budget import classes
 
 D = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0))) ** 0.5
 M = np.exp(-(np.subtract.outer(np.arange(4.0), np.arange(4.0)) ** 2) / 2)

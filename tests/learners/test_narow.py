@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 import oracles
 from nystream.kernels import Gaussian, Linear, Polynomial
 from nystream.learners.narow import NAROW
-from oracles_newton import quadratic_features
-from oracles_second_order import narow
+from oracles.newton import quadratic_features
+from oracles.second_order import narow
 
 
 def stream(n=300, seed=0):

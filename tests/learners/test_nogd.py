@@ -14,8 +14,8 @@ from nystream.learners.nogd import NOGD
 from nystream.learners.norma import NORMA
 from nystream.losses import MulticlassHinge, Softmax, StructuredHinge
 from oracles import gaussian
-from oracles_adagrad import adagrad
-from oracles_landmarks import functional, nolana
+from oracles.adagrad import adagrad
+from oracles.landmarks import functional, nolana
 
 SIGMA = 0.5
 LOSSES = [

@@ -7,15 +7,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from grids import grid
 from numpy.testing import assert_allclose, assert_array_equal
 
-from grids import grid
 from nystream.kernels import Gaussian, Kernel, Laplacian, Polynomial
 from nystream.learners.nogd import NOGD
 from nystream.learners.nolana import NOLANA
 from nystream.losses import MulticlassHinge, Softmax
-from oracles_adagrad import adagrad
-from oracles_landmarks import nolana
+from oracles.adagrad import adagrad
+from oracles.landmarks import nolana
 
 SIGMA = 0.5
 ORDERS = ("gd_ls", "ls_gd")

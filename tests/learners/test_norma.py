@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from grids import grid
 from numpy.testing import assert_allclose, assert_array_equal
 
-from grids import grid
 from nystream.kernels import Gaussian, Linear
 from nystream.learners import NORMA
 from nystream.losses import LOSSES, Hinge, Huber, MulticlassHinge, Softmax, Squared, StructuredHinge
-from oracles_expansion import SIGMA, norma
+from oracles.expansion import SIGMA, norma
 
 T, CLASSES = 300, 4
 FAR = np.abs(np.subtract.outer(np.arange(float(CLASSES)), np.arange(float(CLASSES))))

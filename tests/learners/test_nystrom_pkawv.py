@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-import oracles_nystrom as slow
 from nystream import Gaussian, KernelAWV, KernelRidge, Linear, NystromPKAWV, NystromPKRR, Polynomial
 from nystream.dictionary import KORS
+from oracles import nystrom as slow
 
 G = Gaussian(0.7)
 POINTS = np.random.default_rng(3).uniform(-1, 1, (25, 3))

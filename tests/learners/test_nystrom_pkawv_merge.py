@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-import oracles_nystrom as slow
 from nystream import Gaussian, NystromPKAWV, NystromPKRR
+from oracles import nystrom as slow
 
 G = Gaussian(0.7)
 POINTS = np.random.default_rng(3).uniform(-1, 1, (25, 3))

@@ -11,7 +11,7 @@ from nystream.kernels import Gaussian, Linear
 from nystream.learners import ILK, PassiveAggressive
 from nystream.losses import EpsilonInsensitive, MulticlassHinge, StructuredHinge
 from oracles import gaussian
-from oracles_budget import classes, corrections, exact_pa, hinge_pa, runner_up_pa, stream, tube_pa
+from oracles.budget import classes, corrections, exact_pa, hinge_pa, runner_up_pa, stream, tube_pa
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-11}
 PA = [None, "I", "II"]

@@ -10,7 +10,7 @@ from nystream.kernels import Gaussian, Kernel, Linear
 from nystream.learners import Perceptron, RandomBudgetPerceptron
 from nystream.losses import MulticlassHinge
 from oracles import gaussian
-from oracles_budget import classes, corrections, perceptron, perceptron_classes, random_budget, stream
+from oracles.budget import classes, corrections, perceptron, perceptron_classes, random_budget, stream
 
 CLOSE = {"rtol": 1e-10, "atol": 1e-11}
 

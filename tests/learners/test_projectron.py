@@ -10,7 +10,7 @@ from nystream.kernels import Gaussian, Kernel
 from nystream.learners import Perceptron, Projectron
 from nystream.losses import MulticlassHinge
 from oracles import gaussian
-from oracles_budget import classes, projectron, stream
+from oracles.budget import classes, projectron, stream
 
 SETTINGS = [
     {"tol": 0.1},

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-import oracles_nystrom as slow
 from nystream import Gaussian, Linear, ProsNKons
+from oracles import nystrom as slow
 
 G = Gaussian(0.7)
 

@@ -12,7 +12,7 @@ from nystream.kernels import Gaussian, Laplacian
 from nystream.learners.fogd import FOGD
 from nystream.learners.rrf import RRF
 from nystream.losses import Huber, MulticlassHinge, Softmax, as_loss
-from oracles_features import rrf
+from oracles.features import rrf
 
 LOSSES = ["hinge", "logistic", "squared", "huber", "softmax", "multiclass_hinge"]
 NAMED = {"softmax": Softmax(classes=3), "multiclass_hinge": MulticlassHinge(classes=3)}

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 import oracles
 from nystream.kernels import Gaussian, Linear, Polynomial
 from nystream.learners.second_order_perceptron import SecondOrderPerceptron
-from oracles_newton import quadratic_features
-from oracles_second_order import second_order_perceptron
+from oracles.newton import quadratic_features
+from oracles.second_order import second_order_perceptron
 
 
 def stream(n=300, seed=0):

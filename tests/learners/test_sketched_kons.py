@@ -6,16 +6,16 @@ import copy
 
 import numpy as np
 import pytest
+from grids import grid
 from numpy.testing import assert_allclose, assert_array_equal
 
 import oracles
-from grids import grid
 from nystream import persist
 from nystream.dictionary import theory_beta
 from nystream.kernels import Gaussian
 from nystream.learners import KONS, SketchedKONS
 from nystream.losses import as_loss
-from oracles_newton import Coins, feature_rows, newton
+from oracles.newton import Coins, feature_rows, newton
 
 CURVED = ["squared", "logistic", "squared_hinge"]
 

@@ -11,7 +11,7 @@ from nystream import ONS, Fourier, Gaussian, SketchedONS, Taylor
 from nystream.features.base import FeatureMap
 from nystream.losses import Softmax
 from nystream.solvers import SketchedONS as Solver
-from oracles_newton import quadratic_features
+from oracles.newton import quadratic_features
 
 
 class Quadratic(FeatureMap):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from grids import grid
 from numpy.testing import assert_allclose, assert_array_equal
 
-from grids import grid
 from nystream.learners.smoother import KernelSmoother
-from oracles_drift import smoother
+from oracles.drift import smoother
 
 
 def data(n=300, d=3, outputs=2, seed=0):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import coo_array, csr_array, csr_matrix
+from sparse_streams import LABELS, as_lists, stream
 
 from nystream import GaussianFilter, SparseLinear, from_bytes
-from oracles_sparse import adagrad
-from sparse_streams import LABELS, as_lists, stream
+from oracles.sparse import adagrad
 
 
 @pytest.mark.parametrize("loss", LABELS)

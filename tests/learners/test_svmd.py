@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from grids import grid
 from numpy.testing import assert_allclose
 
-from grids import grid
 from nystream.kernels import Gaussian, Kernel, Polynomial
 from nystream.learners import NORMA, SVMD
 from nystream.losses import LOSSES, Hinge, Logistic, Loss, MulticlassHinge, Softmax, Squared
-from oracles_expansion import SIGMA, svmd
+from oracles.expansion import SIGMA, svmd
 
 T, CLASSES = 300, 4
 CASES = {name: kind() for name, kind in LOSSES.items() if not kind.multiclass} | {

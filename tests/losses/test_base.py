@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from nystream.losses import LOSSES, Huber, Loss, Pinball, StructuredHinge
 from nystream.persist import from_bytes, to_bytes
-from oracles_losses import SCALAR
+from oracles.losses import SCALAR
 
 STRUCTURED = StructuredHinge([[0, 1, 2], [1, 0, 1], [2, 1, 0]], similarity=np.eye(3) + 0.5)
 

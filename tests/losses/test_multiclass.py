@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from nystream.losses import Hinge, MulticlassHinge, StructuredHinge
-from oracles_losses import hinge_step, hinge_value
+from oracles.losses import hinge_step, hinge_value
 
 
 def unit(K):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from oracles_losses import SCALAR, label_values, ternary_step
+from oracles.losses import SCALAR, label_values, ternary_step
 
 CASES = [pytest.param(*case, id=name) for name, case in SCALAR.items()]
 ARRAYS = np.geomspace(1e-8, 1e8, 9)

@@ -13,7 +13,7 @@ from nystream import PKRR, Auto, Model, Schema, Standardized, WithConstant, from
 from nystream.auto.recipe import Recipe
 from nystream.model import first_rows
 
-SMALL = Auto(recipe=Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6)))
+SMALL = Auto(recipe=Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, window=15))
 LINEAR = Standardized(PKRR(WithConstant(), lam=0.1))
 
 NIGHT = datetime.datetime(2024, 2, 29, 23, 30)

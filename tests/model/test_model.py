@@ -23,7 +23,7 @@ Y = np.sin(2 * X[:, 0]) + X[:, 1]
 NAMES = ["a", "b", "c"]
 ROWS = [dict(zip(NAMES, row, strict=True)) for row in X.tolist()]
 CLASSES = np.where(Y > 0.7, "high", np.where(Y < -0.7, "low", "mid"))
-SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
+SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, window=15, metric=30)
 
 
 def ridge():

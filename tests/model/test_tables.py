@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from nystream import PKRR, Auto, Encoded, Model, Schema, Standardized, WithConstant, from_bytes
 from nystream.auto.recipe import Recipe
 
-SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
+SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, window=15, metric=30)
 LINEAR = Standardized(PKRR(WithConstant(), lam=0.1))
 
 

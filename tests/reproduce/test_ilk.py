@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nystream.reproduce import Setting, find
+from nystream.reproduce import Setting, find, ilk_shaking
 from nystream.reproduce.ilk_digits import TASKS, learners, selected
 from nystream.reproduce.ilk_drifting import METHODS, at_equal_steps, mistakes, tuned, without_decay
 from nystream.reproduce.ilk_video import clip, curve, model, recovery
@@ -64,3 +64,17 @@ def test_a_quick_run_of_the_drifting_gaussians_has_tables_panels_and_remarks() -
     assert len(outcome.panels) == 2
     assert "robustness" in outcome.remarks[1]
     assert set(told) == {"tuned methods"}
+
+
+def test_a_shaken_clip_has_the_shapes_of_the_still_one_and_the_masks_move_along(monkeypatch) -> None:
+    pictures = {n: np.random.default_rng(n).integers(0, 255, (20, 24, 3)) for n in (599, 600, 601)}
+    monkeypatch.setattr(ilk_shaking.datasets, "frames", lambda name, data: "frames")
+    monkeypatch.setattr(ilk_shaking.datasets, "truth", lambda name, data: "truth")
+    masks = {n: np.where(p[..., 0] > 127, 255, 0) for n, p in pictures.items()}
+    monkeypatch.setattr(ilk_shaking, "open_frames", lambda f: (pictures if f == "frames" else masks).items())
+    (still, begin), (moved, _) = (ilk_shaking.shaken(None, far, 2) for far in (0, 3))
+    assert begin == 1
+    assert [f.shape for f, _ in still] == [f.shape for f, _ in moved] == [(7, 9, 3)] * 3
+    assert any((a != b).any() for (a, _), (b, _) in zip(still, moved, strict=True))
+    for picture, mask in moved:
+        np.testing.assert_array_equal(mask == 1, picture[..., 0] > 127)

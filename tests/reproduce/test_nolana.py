@@ -15,6 +15,7 @@ from nystream.reproduce import (
     nolana_figure1,
     nolana_figure2,
     nolana_figure3,
+    nolana_figure4,
     nolana_table1,
     nolana_table2,
 )
@@ -49,8 +50,10 @@ def small(monkeypatch):
     """The experiments with generated data and ten landmarks."""
     tasks = tuple(SMALL[task.name] for task in TASKS)
     changed = {"TASKS": tasks, "USPS": tasks[1], "IJCNN1": tasks[2], "GAMMA": 0.2}
-    for module in (nolana_table1, nolana_table2, nolana_figure1, nolana_figure2, nolana_figure3):
+    for module in (nolana_table1, nolana_table2, nolana_figure1, nolana_figure2, nolana_figure3, nolana_figure4):
         monkeypatch.setattr(module, "read", lambda task, setting: table(task.name, 600))
+        if hasattr(module, "OTHERS"):
+            monkeypatch.setattr(module, "OTHERS", (tasks[0], tasks[2]))
         for name, value in changed.items():
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, value)

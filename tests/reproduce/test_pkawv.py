@@ -9,8 +9,8 @@ from scipy.stats import poisson
 from nystream.evaluate import bounds
 from nystream.reproduce import Setting
 from nystream.reproduce.pkawv_adversary import contenders, play
-from nystream.reproduce.pkawv_rates import GAMMA_MOST, minimised, rates
-from nystream.reproduce.pkawv_streams import EXACT, FEATURES, METHODS, Size, compared
+from nystream.reproduce.pkawv_rates import GAMMA_MOST, SUMMARY, least, minimised, rates, regret_of_size
+from nystream.reproduce.pkawv_streams import EXACT, FEATURES, FROZEN, METHODS, Size, compared
 from nystream.reproduce.pkawv_theory import gaussian, polynomial
 
 SMALL = Size(120, 60, 30, (0, 1), (1.0, 2.0), (0.1, 1.0), (0.1, 1.0), 0)
@@ -79,14 +79,15 @@ def test_reported_rows_change_no_choice():
     other[kept] = y[kept]
     first, second = (compared(X, labels, SMALL, Setting())[1] for labels in (y, other))
     assert {k: r.setting for k, r in first.items()} == {k: r.setting for k, r in second.items()}
-    assert first["PKAWV Taylor M = 2"].losses != second["PKAWV Taylor M = 2"].losses
+    assert first["PKRR Taylor M = 2"].losses != second["PKRR Taylor M = 2"].losses
 
 
 def test_the_exact_learner_sees_fewer_rows_and_everyone_the_same_first_ones():
     fixed, tuned = compared(*data(), SMALL, Setting())
-    assert {name: run.rows for name, run in fixed.items() if run.rows != SMALL.rows} == {EXACT: SMALL.exact}
+    fewer = {name: run.rows for name, run in fixed.items() if run.rows != SMALL.rows}
+    assert fewer == {EXACT: SMALL.exact, "Sketched-KONS": SMALL.exact}
     assert fixed[EXACT].early == fixed[EXACT].losses
-    assert tuned[EXACT].setting == tuned["NystromPKRR"].setting
+    assert tuned[EXACT].setting == tuned[FROZEN].setting == tuned["NystromPKRR"].setting
     assert all(len(run.losses) == len(SMALL.seeds) for run in (*fixed.values(), *tuned.values()))
 
 
@@ -94,8 +95,8 @@ def test_taylor_maps_with_too_many_features_are_left_out():
     X = np.random.default_rng(0).uniform(-1, 1, (60, 18))
     size = Size(20, 10, 10, (0,), (1.0,), (1.0,), (1.0,), 0)
     fixed, _ = compared(X, np.sign(X[:, 0]), size, Setting())
-    assert set(METHODS) - set(fixed) == {"PKAWV Taylor M = 4"}
-    assert METHODS["PKAWV Taylor M = 4"].features(18) == 7315 > FEATURES
+    assert set(METHODS) - set(fixed) == {"PKRR Taylor M = 4"}
+    assert METHODS["PKRR Taylor M = 4"].features(18) == 7315 > FEATURES
 
 
 # -- the adversary -----------------------------------------------------------------------------------------------------
@@ -107,3 +108,32 @@ def test_everyone_can_be_played_against(name):
     assert size > 0
     if name == "Kernel-AWV":
         assert regret[-1] <= promise
+
+
+# -- figure 1 ----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("gamma", [0.2, GAMMA_MOST, 0.6])
+@pytest.mark.parametrize("name", SUMMARY)
+def test_the_curve_is_the_minimised_bound(name, gamma):
+    """Exponents of the bound at a huge n, minimised over lam by a grid."""
+    log_n, a = 4000.0, np.linspace(-3, 1.5, 20_001)
+    for size in (0.1, 0.35, 0.7, 0.95):
+        mu = 1 - size / gamma
+        terms = {
+            "Sketched-KONS": [a, 1 - size + gamma * (1 - a)],
+            "PROS-N-KONS": [size + a, size + gamma * (1 - a), 1 + mu - a],
+            "PKAWV": [a, gamma * (1 - a), size + 1 + mu - a],
+            "PKAWV, features beforehand": [a, gamma * (1 - a), 1 + mu - a],
+        }[name]
+        expected = (np.logaddexp.reduce(np.array(terms) * log_n, axis=0) / log_n).min()
+        assert regret_of_size(name, gamma, size) == pytest.approx(min(expected, 1.0), abs=1e-3)
+    curve = [regret_of_size(name, gamma, x) for x in np.linspace(0, 1, 1001)]
+    size, regret = least(name, gamma)
+    assert min(curve) == pytest.approx(regret, abs=2e-3)
+    assert regret_of_size(name, gamma, size) == pytest.approx(regret, abs=1e-9)
+
+
+def test_corollary_7():
+    gamma = 0.3
+    enough = 2 * gamma / (1 - gamma**2)
+    assert regret_of_size("PKAWV", gamma, enough) == pytest.approx(gamma / (1 + gamma))
+    assert regret_of_size("PKAWV", gamma, enough - 0.1) == pytest.approx(1 + (enough - 0.1) * (1 / 2 - 1 / (2 * gamma)))

@@ -5,7 +5,7 @@ import pytest
 
 from nystream.reproduce import Setting, find, perform
 
-NAMES = ("kons-section6", "kons-regret", "pkawv-table1", "pkawv-figure1", "pkawv-figure3")
+NAMES = ("kons-section6", "kons-regret", "pkawv-table1", "pkawv-exponents", "pkawv-figure1", "pkawv-figure3")
 
 
 @pytest.mark.parametrize("name", NAMES)

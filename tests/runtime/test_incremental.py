@@ -38,9 +38,9 @@ def positive_definite(n):
 def test_a_factor_in_pieces_is_the_factor(small, n):
     A = positive_definite(n)
     C = A.copy()
-    found, failed = pieces(work.factoring(C))
+    found, failed = pieces(work.factor_matrix(C))
     assert failed == 0
-    assert len(found) == -(-n // work.panel(n))
+    assert len(found) == -(-n // work.panel_width(n))
     assert n < 100 or len(found) > 5
     assert_allclose(np.tril(C), np.linalg.cholesky(A), rtol=1e-10, atol=1e-10)
 
@@ -48,7 +48,7 @@ def test_a_factor_in_pieces_is_the_factor(small, n):
 def test_a_matrix_that_is_not_definite_is_told_by_its_column(small):
     A = positive_definite(100)
     A[70, 70] = -1.0
-    assert pieces(work.factoring(A))[1] == 71
+    assert pieces(work.factor_matrix(A))[1] == 71
 
 
 def test_a_kernel_matrix_in_pieces_has_the_same_bits(small):
@@ -83,4 +83,4 @@ def test_what_is_fitted_in_pieces_is_what_is_fitted_at_once(small):
 
 @pytest.mark.parametrize("dim", [500, 1000, 1700, 4000])
 def test_no_piece_of_a_large_factor_is_large(dim):
-    assert work.panel(dim) * dim**2 <= max(work.PIECE, 8 * dim**2)
+    assert work.panel_width(dim) * dim**2 <= max(work.PIECE, 8 * dim**2)

@@ -13,9 +13,9 @@ from nystream import PKRR, Aggregate, Fourier, Gaussian, KernelRidge
 from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
 from nystream.runtime import blas
-from nystream.runtime.threads import VARIABLE, WORKERS, at_most, side_by_side, threads
+from nystream.runtime.threads import VARIABLE, WORKERS, at_most, run_parallel, threads
 
-SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, window=30, metric=50)
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_auto_has_as_many_as_its_parameter_says_with_the_same_bits(outside):
 
 def test_results_come_in_the_order_of_the_jobs_and_the_first_stays_here(outside):
     outside.setenv(VARIABLE, "3")
-    found = side_by_side([lambda i=i: (i, threading.current_thread().name) for i in range(5)])
+    found = run_parallel([lambda i=i: (i, threading.current_thread().name) for i in range(5)])
     assert [i for i, _ in found] == list(range(5))
     assert found[0][1] == threading.current_thread().name
     assert all(name.startswith("nystream") for _, name in found[1:3])
@@ -84,7 +84,7 @@ def test_results_come_in_the_order_of_the_jobs_and_the_first_stays_here(outside)
 def test_as_many_work_at_once_as_were_asked_for(outside):
     outside.setenv(VARIABLE, "2")
     together = threading.Barrier(4)
-    assert side_by_side([lambda: together.wait(60) >= 0] * 4, most=4) == [True] * 4
+    assert run_parallel([lambda: together.wait(60) >= 0] * 4, most=4) == [True] * 4
     busy, most = [], []
 
     def job():
@@ -93,7 +93,7 @@ def test_as_many_work_at_once_as_were_asked_for(outside):
         threading.Event().wait(0.002)
         busy.pop()
 
-    side_by_side([job] * 12, most=3)
+    run_parallel([job] * 12, most=3)
     assert max(most) <= 3
 
 
@@ -109,9 +109,9 @@ def test_jobs_have_the_settings_of_who_asks(outside):
             np.float64(1e308) * np.float64(1e308)
             return np.geterr()["divide"]
 
-        assert side_by_side([job] * 4) == ["raise"] * 4
+        assert run_parallel([job] * 4) == ["raise"] * 4
     assert told == ["overflow"] * 4
-    assert side_by_side([lambda: (np.geterr(), np.geterrcall())] * 4) == [before] * 4
+    assert run_parallel([lambda: (np.geterr(), np.geterrcall())] * 4) == [before] * 4
 
 
 @pytest.mark.parametrize("count", ["1", "3"])
@@ -122,7 +122,7 @@ def test_the_linear_algebra_beneath_has_one_thread_meanwhile(outside, count):
     try:
         for _, put in settings:
             put(4)
-        seen = side_by_side([lambda: [get() for get, _ in settings]] * 4)
+        seen = run_parallel([lambda: [get() for get, _ in settings]] * 4)
         assert seen == [[1] * len(settings)] * 4
         assert [get() for get, _ in settings] == [4] * len(settings)
         with blas.single_threaded(), blas.single_threaded():
@@ -160,7 +160,7 @@ def test_the_bits_do_not_depend_on_threads_where_the_linear_algebra_has_several(
 def test_jobs_of_jobs_do_not_wait_for_each_other(outside):
     outside.setenv(VARIABLE, "2")
     inner = [lambda: 1, lambda: 2, lambda: 3]
-    assert side_by_side([lambda: side_by_side(inner)] * 4) == [[1, 2, 3]] * 4
+    assert run_parallel([lambda: run_parallel(inner)] * 4) == [[1, 2, 3]] * 4
 
 
 def test_what_fails_is_raised_when_all_have_ended(outside):
@@ -172,7 +172,7 @@ def test_what_fails_is_raised_when_all_have_ended(outside):
         ended.append(True)
 
     with pytest.raises(ZeroDivisionError):
-        side_by_side([lambda: 1 // 0, slow])
+        run_parallel([lambda: 1 // 0, slow])
     assert ended == [True]
 
 
@@ -197,7 +197,7 @@ def _in_a_child(results):
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork here")
 def test_a_child_that_was_forked_does_not_wait_for_threads_of_its_parent(outside):
     outside.setenv(VARIABLE, "2")
-    side_by_side([lambda: 1, lambda: 2])
+    run_parallel([lambda: 1, lambda: 2])
     context = multiprocessing.get_context("fork")
     results = context.Queue()
     child = context.Process(target=_in_a_child, args=(results,))

@@ -105,7 +105,7 @@ def test_copies_and_files_scale_alike(pattern):
     scale = pattern.clone().fit(X)
     for twin in (copy.deepcopy(scale), from_bytes(to_bytes(scale))):
         assert_array_equal(twin(X), scale(X))
-    with pytest.raises(ValueError, match="fitted on no rows yet"):
+    with pytest.raises(ValueError, match="not fitted yet"):
         scale.clone()(X)
 
 
@@ -138,7 +138,7 @@ def test_a_stream_is_scaled_by_its_first_rows_however_it_is_cut(size, first):
     assert_array_equal(np.vstack([b for b, _ in blocks]), expected)
     assert_array_equal(np.concatenate([c for _, c in blocks]), y)
     assert_array_equal(stream.load()[0], expected)  # a second pass
-    with pytest.raises(ValueError, match="fitted on no rows"):
+    with pytest.raises(ValueError, match="not fitted yet"):
         scale(X)
 
 

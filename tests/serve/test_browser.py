@@ -18,9 +18,10 @@ CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.whic
 if CHROMIUM is None:
     pytest.skip("no Chromium: install it (Debian: apt-get install chromium) or set CHROMIUM", allow_module_level=True)
 
+from serving import CONFIG, Running, learn, rows
+
 from nystream.serve import Limits
 from nystream.serve.tokens import added
-from serving import CONFIG, Running, learn, rows
 
 OFF = ("gpu", "quic", "background-networking", "component-update", "sync", "dev-shm-usage")
 OPTIONS = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in OFF)]
@@ -289,6 +290,97 @@ def test_a_challenger_is_promoted(visit, server):
     assert server.call("GET", "/models/duel")[1]["champion"]["name"] == "small"
 
 
+def test_a_challenger_is_added_and_removed_with_forms(visit, server):
+    server.create("arena")
+    learn(server, "/models/arena", 30)
+    page = visit("/view/arena")
+    page.locator("#challenge-name").fill("small")
+    page.locator("#challenge-learner").fill("fogd")
+    page.locator("#challenge-settings").fill("{dim: 20}")
+    page.get_by_role("button", name="Add").click()
+    shown(page, "#said[data-trouble=yes]", "settings are JSON")
+    page.locator("#challenge-settings").fill('{"dim": 20}')
+    page.get_by_role("button", name="Add").click()
+    shown(page, "#said", "small learns from the next row on.")
+    shown(page, "#parts tr[data-key=small] td", "fogd")
+    page.locator("#challenge-name").fill("twin")
+    page.locator("#challenge-copy").check()
+    page.get_by_role("button", name="Add").click()
+    shown(page, "#parts tr[data-key=twin] td", "30")
+    page.get_by_role("button", name="Remove small").click()
+    page.locator("#confirm").get_by_role("button", name="Remove").click()
+    shown(page, "#said", "small is removed.")
+    shown(page, "#notes li", "challenger small was removed")
+    found = server.call("GET", "/models/arena/challengers")[1]["challengers"]
+    assert [part["name"] for part in found] == ["twin"]
+
+
+def test_the_model_goes_back_to_the_snapshot_before_a_row(visit, server):
+    server.create("before")
+    for seed in range(3):
+        learn(server, "/models/before", 20, seed=seed)
+        server.post("/models/before/snapshots", {})
+    page = visit("/view/before")
+    form = page.locator("#back")
+    form.get_by_label("at or before row").fill("10")
+    form.get_by_role("button").click()
+    shown(page, "#said[data-trouble=yes]", "no snapshot was taken at or before row 10")
+    form.get_by_label("at or before row").fill("45")
+    form.get_by_role("button").click()
+    shown(page, "#confirm", "becomes what it was at row 40")
+    page.locator("#confirm").get_by_role("button", name="Go back").click()
+    shown(page, "#said", "The model is at row 40 again.")
+    assert server.call("GET", "/models/before")[1]["champion"]["rows"] == 40
+
+
+def test_charts_are_over_rows_or_over_time_and_one_reading_has_one_tick(visit, server):
+    server.create("axes")
+    learn(server, "/models/axes", 1)
+    page = visit("/view/axes")
+    page.wait_for_selector(LINE, state="attached")
+    feet = "[...document.querySelectorAll('#errors text.tick[y=\"295\"]')].map((e) => e.textContent).filter(Boolean)"
+    assert page.evaluate(feet) == ["1"]
+    for seed in range(8):
+        learn(server, "/models/axes", 40, seed=seed)
+    shown(page, "#errors .where", "row 3")
+    labels = page.evaluate(feet)
+    assert len(labels) == len(set(labels)) > 1
+    page.get_by_role("button", name="time", exact=True).click()
+    shown(page, "#errors .where", re.compile(r"^\d\d:\d\d:\d\d$"))
+    labels = page.evaluate(feet)
+    assert len(labels) == len(set(labels))
+    assert all(re.match(r"\d\d:\d\d", label) for label in labels)
+    page.get_by_role("button", name="rows", exact=True).click()
+    shown(page, "#errors .where", "row 3")
+
+
+def test_models_are_searched_and_sorted_and_the_server_tells_its_health(visit, server):
+    for k, n in enumerate((3, 9, 6)):
+        server.create(f"sorted{k}")
+        learn(server, f"/models/sorted{k}", n)
+    page = visit("/")
+    page.wait_for_selector("#models tr[data-key=sorted2]")
+    page.get_by_label("Show names with").fill("SORTED")
+    names = "[...document.querySelectorAll('#models tbody tr')].map((row) => row.dataset.key)"
+    assert page.evaluate(names) == ["sorted0", "sorted1", "sorted2"]
+    page.get_by_label("Sort by").select_option("most rows first")
+    assert page.evaluate(names) == ["sorted1", "sorted2", "sorted0"]
+    page.get_by_label("Show names with").fill("nothing of the kind")
+    shown(page, "#nothing", "No model matches.")
+    shown(page, "#health dt", "Rows waiting to be learnt")
+    shown(page, "#health dd", re.compile(r"[\d.]+ m?s, 99 % within [\d.]+ m?s"))
+    shown(page, "#health dd", re.compile(r"\d GB|\d MB"))
+
+
+def test_classes_are_compared_with_the_majority(visit, server):
+    server.create("majority", {"columns": ["a", "b"], "target": "y", "task": "classification", "learner": "fogd"})
+    found, labels = rows(60)
+    server.post("/models/majority/learn", {"rows": found, "labels": ["up" if y > 0 else "down" for y in labels]})
+    page = visit("/view/majority")
+    shown(page, "#errors .legend", "majority class")
+    shown(page, "#window-than", "majority class")
+
+
 def test_a_token_that_may_only_read_finds_no_buttons_and_is_told_why(visit, server):
     server.call("PUT", "/models/m/challengers/other", {"learner": "fogd", "settings": {"dim": 20}})
     server.post("/models/m/snapshots", {})
@@ -318,7 +410,9 @@ def test_a_model_is_made_and_a_refusal_is_a_sentence(visit, server):
     shown(waiting, "#try-none", "The first labelled row tells the columns.")
     server.call("DELETE", "/models/made?confirm=made")
     shown(waiting, "#gone", "There is no model “made” any more.")
-    shown(visit("/view/nobody"), "#gone", "there is no model 'nobody'")
+    nobody = visit("/view/nobody")
+    shown(nobody, "#gone", "There is no model “nobody”.")
+    shown(nobody, "#connection", "no such model")
 
 
 def test_hostile_names_levels_and_classes_are_text(visit, server):

@@ -16,11 +16,12 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("httpx")
 pa = pytest.importorskip("pyarrow")
 
+from serving import CONFIG, Process, Running
+
 import nystream
 from nystream.client import AsyncClient, Client, Refused, RepeatedRows
 from nystream.client.blocks import body
 from nystream.serve import learning
-from serving import CONFIG, Process, Running
 
 
 @pytest.fixture(scope="module")

@@ -11,29 +11,16 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+from serving import Running, after_a_crash, fill_two_models, learn
+
 from nystream.serve import Retention, learning
 from nystream.serve.log import Damaged, checksum
 from nystream.serve.repair import repair
 from nystream.serve.store import load_within
 from nystream.serve.verify import verify
 from nystream.serve.wal import mend_wal, read_wal
-from serving import Running, after_a_crash, learn
 
 NEVER = Retention(every=1e12)
-
-
-def fill(server):
-    """Two models with keys, open predictions, snapshots, and events that no snapshot covers."""
-    for name in ("m", "other"):
-        server.create(name)
-        for seed in range(4):
-            learn(server, f"/models/{name}", 5, seed, key=f"{name}-{seed}")
-        learn(server, f"/models/{name}/keys/parked", 3)
-        server.post(f"/models/{name}/snapshots", {})
-        learn(server, f"/models/{name}/keys/k", 3)
-        server.post(f"/models/{name}/predict", {"row": {"a": 1.0, "b": 2.0}, "ids": ["late"]})
-        for seed in range(4, 8):
-            learn(server, f"/models/{name}", 5, seed, key=f"{name}-{seed}")
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +28,7 @@ def killed(tmp_path_factory):
     """The folder of a server that was killed."""
     folder = tmp_path_factory.mktemp("killed")
     with Running(folder / "a", replay=600.0, retention=NEVER) as server:
-        fill(server)
+        fill_two_models(server)
         left = after_a_crash(server, folder / "b")
         return left, served(server)
 
@@ -51,7 +38,7 @@ def stopped(tmp_path_factory):
     """The folder of a server that ended by itself."""
     folder = tmp_path_factory.mktemp("stopped")
     with Running(folder / "a", replay=600.0, retention=NEVER) as server:
-        fill(server)
+        fill_two_models(server)
         found = served(server)
     return folder / "a", found
 

@@ -7,11 +7,12 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("orjson")
 stats = pytest.importorskip("scipy.stats")
 
+from serving import Running
+
 from nystream.data.schema import Schema
 from nystream.serve.alarms import SURPRISE, Watch, rank_surprise
 from nystream.serve.form import Form
 from nystream.serve.meters import Meter
-from serving import Running
 
 
 def told(losses, *, classes=False, rows=1):

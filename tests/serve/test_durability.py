@@ -16,10 +16,11 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+from serving import CONFIG, Process, Running, after_a_crash, learn, rows
+
 from nystream.serve import Limits, Retention, learning
 from nystream.serve.log import Full, Log
 from nystream.serve.rows import Batch
-from serving import CONFIG, Process, Running, after_a_crash, learn, rows
 
 
 def test_a_crash_loses_nothing_that_was_acknowledged_and_the_model_is_equal_to_the_byte(tmp_path):

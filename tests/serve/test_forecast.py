@@ -8,8 +8,9 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-import nystream
 from serving import Running
+
+import nystream
 
 H, N = 6, 100
 CONFIG = {"forecast": {"horizon": H, "time": "when"}, "target": "load"}

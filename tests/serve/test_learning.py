@@ -9,9 +9,10 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 pa = pytest.importorskip("pyarrow")
 
+from serving import CONFIG, Running, learn, rows
+
 import nystream
 from nystream.serve import learning
-from serving import CONFIG, Running, learn, rows
 
 ARROW = "application/vnd.apache.arrow.stream"
 

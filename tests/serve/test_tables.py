@@ -6,11 +6,12 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("orjson")
 
+from serving import Running
+
 import nystream
 from nystream.registry import LEARNERS
 from nystream.serve import learning
 from nystream.serve.refusals import Refusal
-from serving import Running
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,10 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+from serving import CONFIG, Running, after_a_crash, learn, rows
+
 from nystream.serve import Retention, learning
 from nystream.serve.snapshots import surplus
-from serving import CONFIG, Running, after_a_crash, learn, rows
 
 FORGETS = {**CONFIG, "standardize": False}
 HOUR, DAY = 3600.0, 86400.0

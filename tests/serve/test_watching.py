@@ -7,6 +7,7 @@ import http.server
 import json
 import re
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
+from serving import CONFIG, Running, learn, rows
+
 from nystream.serve import openapi
 from nystream.serve.meters import POINTS, SHARES, Meter
 from nystream.serve.routes import TABLE
-from serving import CONFIG, Running, learn, rows
 
 
 @pytest.fixture
@@ -109,7 +111,8 @@ def test_last_rows_are_cut_to_what_can_be_shown_and_forgotten_with_their_rows(se
     assert server.call("GET", "/models/m")[1]["last_rows"] == []
 
 
-def test_description_and_history_say_how_a_model_does(server):
+def test_description_and_history_say_how_a_model_does(server, monkeypatch):
+    monkeypatch.setattr("nystream.serve.parts.PAUSE", 1000.0)  # a request is one piece, however busy the machine is
     server.create("m", {"columns": ["a", "b"], "target": "y", "task": "regression"})
     for seed in range(12):
         learn(server, "/models/m", 30, seed)
@@ -243,6 +246,10 @@ def test_a_listener_may_hear_of_one_model_alone(server):
         server.create(name, {**CONFIG, "alarm_error": 50.0})
         learn(server, f"/models/{name}", 300)
     thread, found = heard(server, "error", "/events?model=mine")
+    deadline = time.monotonic() + 60
+    while not any(kind == "tick" for kind, _ in found):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
     far, labels = rows(400, 6)
     for name in ("other", "mine"):
         server.post(f"/models/{name}/learn", {"rows": far, "labels": [y + 100 for y in labels]})

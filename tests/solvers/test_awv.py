@@ -238,7 +238,7 @@ def test_unlearning_everything_leaves_the_ridge():
     solver.unlearn(Z, Y)
     assert_allclose(solver.matrix, np.eye(13), atol=1e-11)
     assert_allclose(solver.weights, 0, atol=1e-11)
-    with pytest.raises(ValueError, match="nothing was learnt"):
+    with pytest.raises(ValueError, match="no row was learnt"):
         solver.std(Z)
 
 

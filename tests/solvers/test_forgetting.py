@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import from_bytes, to_bytes
 from nystream.solvers import AWV, Forgetting
-from oracles_drift import faded, forgetting
+from oracles.drift import faded, forgetting
 
 N, DIM, OUTPUTS = 120, 7, 2
 

@@ -178,11 +178,11 @@ def test_after_unlearning_the_best_is_exact_and_the_regret_refused():
     assert_allclose(solver.meter_.best, oracles.best_in_hindsight(Z[kept] @ Z[kept].T, Y[kept], 0.2), rtol=1e-9)
     assert_allclose(solver.meter_.variance, solver.meter_.best / 80)
     for question in (solver.meter_.regret, solver.meter_.regret_bound):
-        with pytest.raises(ValueError, match="examples were unlearnt"):
+        with pytest.raises(ValueError, match="not known after `unlearn`"):
             question()
     fresh = AWV(0.2)
     fresh.start(5, 1)
-    with pytest.raises(ValueError, match="examples were unlearnt"):
+    with pytest.raises(ValueError, match="not known after `unlearn`"):
         fresh.merge(solver).meter_.regret()
 
 
@@ -201,5 +201,5 @@ def test_parameters_are_checked():
         Meter(0)
     with pytest.raises(ValueError, match="clip must be"):
         Meter(1, clip=-1.0)
-    with pytest.raises(ValueError, match="nothing was learnt"):
+    with pytest.raises(ValueError, match="no row was learnt yet"):
         str(Meter(2).variance)

@@ -16,7 +16,7 @@ from nystream.learners import ILK, NORMA
 from nystream.losses import LOSSES, Hinge, Loss, MulticlassHinge, Softmax, StructuredHinge, as_loss
 from nystream.runtime.types import Change
 from nystream.solvers import OGD
-from oracles_features import descent
+from oracles.features import descent
 
 METHODS = ["sgd", "adagrad", "adam", "implicit"]
 ORDINAL = StructuredHinge(np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0))))
@@ -277,7 +277,7 @@ def test_bad_arguments_are_refused_where_they_are_given():
         OGD("hinge", schedule="linear")
     with pytest.raises(ValueError, match="method must be one of"):
         OGD("hinge", method="newton")
-    with pytest.raises(ValueError, match="rescales single coordinates, and a label similarity M has none of its own"):
+    with pytest.raises(ValueError, match="but a label similarity M does not define coordinates"):
         OGD(StructuredHinge(1 - np.eye(3), np.eye(3) + 0.1), method="adam")
     with pytest.raises(ValueError, match="class number below 3, got 3"):
         started("softmax").run(np.ones((1, 11)), np.full((1, 1), 3.0))

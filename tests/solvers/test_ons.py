@@ -14,7 +14,7 @@ from nystream import persist
 from nystream.losses import Logistic, Loss, as_loss
 from nystream.runtime.types import Change
 from nystream.solvers import ONS
-from oracles_ons import newton_step, step_size
+from oracles.ons import newton_step, step_size
 
 LOSSES = ["squared", "logistic", "squared_hinge", "hinge", "absolute"]
 CLIPS = [0.4, 2.0]

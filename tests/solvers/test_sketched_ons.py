@@ -13,9 +13,9 @@ from nystream import persist
 from nystream.losses import Loss, as_loss
 from nystream.runtime.types import Change
 from nystream.solvers import ONS, SketchedONS
-from oracles_newton import quadratic_features
-from oracles_ons import step_size
-from oracles_second_order import frequent_directions
+from oracles.newton import quadratic_features
+from oracles.ons import step_size
+from oracles.second_order import frequent_directions
 
 LOSSES = ["squared", "logistic", "squared_hinge", "hinge", "absolute"]
 

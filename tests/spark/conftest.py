@@ -15,8 +15,11 @@ REASON = (
     if not (shutil.which("java") or os.environ.get("JAVA_HOME"))
     else None
 )
-OWN = ("PySpark does not yet fully support pandas", "The copy keyword is deprecated")
-"""Warnings about pandas 3 that pyspark itself is to blame for."""
+OWN = (
+    *("PySpark does not yet fully support pandas", "The copy keyword is deprecated"),
+    "unclosed running multiprocessing pool",
+)
+"""Warnings that pyspark itself is to blame for: about pandas 3, and about the threads of its CrossValidator."""
 SETTINGS = {
     "spark.driver.memory": "1g",
     "spark.driver.host": "127.0.0.1",

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 from pyspark.sql import SparkSession
+from spark_frames import FEATURES, examples, pkrr, table, write_file
 
 import nystream
 import nystream.spark as nystream_spark
-from spark_frames import FEATURES, examples, pkrr, table, write_file
 
 N = 600
 SMALL = {"landmarks": 40, "big": 80, "sample": 300}
@@ -75,6 +75,23 @@ def streamed(spark: Any, folder: Path, frame: Any) -> dict[str, Any]:
     return found
 
 
+def estimated(df: Any, folder: Path) -> dict[str, Any]:
+    """A pipeline of an estimator on vectors, and a model that is saved and loaded."""
+    from pyspark.ml import Pipeline
+    from pyspark.ml.feature import VectorAssembler
+
+    sizes = {"landmarks": 30, "big": 0, "rough": 0, "sampleSize": 300}
+    regressor = nystream_spark.OnlineKernelRegressor(labelCol="y", **sizes)
+    pipeline = Pipeline(stages=[VectorAssembler(inputCols=FEATURES, outputCol="features"), regressor])
+    answered = pipeline.fit(df).transform(df).toPandas()
+    named = nystream_spark.OnlineKernelRegressor(labelCol="y", inputCols=FEATURES, **sizes).fit(df)
+    named.save(str(folder / "model"))
+    again = nystream_spark.OnlineKernelRegressionModel.load(str(folder / "model"))
+    error = np.mean((answered["prediction"] - answered["y"]) ** 2) / np.var(answered["y"])
+    found = again.transform(df).toPandas()["prediction"]
+    return {"error": float(error), "loaded": largest(found, named.transform(df).toPandas()["prediction"])}
+
+
 def main(folder: Path) -> dict[str, Any]:
     from conftest import SETTINGS
 
@@ -98,6 +115,7 @@ def main(folder: Path) -> dict[str, Any]:
         "fit": max(largest(model.predict(X), whole.predict(X)) for model in fits),
         "dictionary": nystream_spark.fit(rows.repartition(3), sampled, FEATURES, "y").n_seen,
         "auto": nystream_spark.fit_auto(rows, "y", **SMALL).n_seen,
+        "estimator": estimated(rows, folder),
         "predict": largest(nystream_spark.predict(rows, whole, FEATURES).toPandas()["prediction"], whole.predict(X)),
         "null": refused(lambda: nystream_spark.fit(df.selectExpr("null as x0", "y"), pkrr(), ["x0"], "y")),
         "no checkpoint": refused(lambda: nystream_spark.load_keys(spark, str(folder / "nothing"))),

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from spark_frames import FEATURES, examples, in_parts, table
 
 import nystream
-from spark_frames import FEATURES, examples, in_parts, table
 
 pytest.importorskip("pyspark")
 import nystream.spark as nystream_spark

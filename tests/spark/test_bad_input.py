@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import sys
+import time
 
 import numpy as np
 import pytest
+from spark_frames import FEATURES, examples, pkrr, table
 
 import nystream
-from spark_frames import FEATURES, examples, pkrr, table
 
 pytest.importorskip("pyspark")
 from pyspark.errors import PySparkException
 
 import nystream.spark as nystream_spark
-from nystream.spark.errors import explained
+from nystream.spark.errors import MARK, explained
 from nystream.spark.jobs import blas_threads
+from nystream.spark.refused import OnError
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +163,7 @@ def other_python(folder, code: str) -> str:
 
 WITHOUT = """
 import sys
+import time
 class Nowhere:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == "{}":
@@ -270,3 +274,26 @@ def test_threads_of_the_linear_algebra_are_read_from_the_environment():
     assert blas_threads({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "8"}) == 1
     assert blas_threads({"OMP_NUM_THREADS": "8"}) == 8
     assert blas_threads({}) == 0
+
+
+def test_a_plan_that_names_a_refusal_is_not_taken_for_it():
+    plan = f"+- Project [raise_error(USER_RAISED_EXCEPTION, map(errorMessage, {MARK}the key is null))]"
+    lost = explained(RuntimeError(f"[STREAM_FAILED] Python worker failed to connect back\n== Logical Plan ==\n{plan}"))
+    assert isinstance(lost, nystream_spark.WorkerError)
+    refused = explained(RuntimeError(f"[USER_RAISED_EXCEPTION] {MARK}the key is null\n== Logical Plan ==\n{plan}"))
+    assert str(refused) == "the key is null"
+
+
+def test_dead_letters_that_were_left_half_written_are_removed_after_an_hour(tmp_path):
+    folder = tmp_path / "letters"
+    on_error = OnError(str(folder))
+    assert on_error.remove_unfinished() == 0
+    on_error.write([{"x": 1.0}], ["why"], batch=3)
+    left, fresh = (folder / f"{letter * 32}.jsonl.{number}.new" for letter, number in (("a", 7), ("b", 8)))
+    for path in (left, fresh):
+        path.write_bytes(b"half")
+    os.utime(left, (time.time() - 7200, time.time() - 7200))
+    assert on_error.remove_unfinished() == 1
+    assert not left.exists()
+    assert fresh.exists()
+    assert len(list(folder.glob("*.jsonl"))) == 1

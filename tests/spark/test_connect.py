@@ -22,7 +22,8 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
     """What on_connect.py prints."""
-    paths = [str(HERE), str(HERE.parent), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    folders = [str(HERE), str(HERE.parent), str(HERE.parent / "helpers")]
+    paths = [*folders, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     own = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, str(HERE / "on_connect.py"), str(tmp_path_factory.mktemp("connect"))]
@@ -36,6 +37,11 @@ def test_frames_are_learnt_and_predicted_as_on_one_machine(found):
     assert found["fit"] < 1e-10
     assert found["dictionary"] == found["auto"] == 600
     assert found["predict"] < 1e-12
+
+
+def test_estimators_work_in_pipelines_and_are_saved(found):
+    assert found["estimator"]["error"] < 0.2
+    assert found["estimator"]["loaded"] == 0.0
 
 
 def test_streams_are_learnt_by_key_and_into_one_model(found):

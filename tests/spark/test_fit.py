@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from spark_frames import FEATURES, examples, in_parts, pkrr, table
 
 import nystream
-from spark_frames import FEATURES, examples, in_parts, pkrr, table
 
 pytest.importorskip("pyspark")
 import nystream.spark as nystream_spark

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pandas as pd
 import pytest
+from spark_frames import FEATURES, examples, pkrr, table, write_file
 
 import nystream
-from spark_frames import FEATURES, examples, pkrr, table, write_file
 
 pytest.importorskip("pyspark")
 import nystream.spark as nystream_spark
@@ -222,3 +223,35 @@ def test_a_null_key_is_refused(spark, rows):
     skipped = nystream_spark.per_key(frame, "k", pkrr(), FEATURES, "y", order_by="seq", on_error="skip").toPandas()
     assert len(skipped) == N - 1
     assert sorted(set(skipped["k"])) == [0, 1, 2]
+
+
+def test_a_key_without_rows_for_longer_than_its_ttl_begins_anew(spark, rows, tmp_path):
+    data = rows[rows["key"].isin(["k0", "k1", "k2"])]
+    copy = tmp_path / "in"
+    copy.mkdir()
+    first, second = data[data["key"] != "k2"], data[(data["key"] != "k1") & (data["seq"] > N // 2)]
+    for i, part in enumerate((first, second)):
+        write_file(part, copy, i)
+        keyed = nystream_spark.per_key(
+            stream(spark, copy, 1), "key", pkrr(), FEATURES, "y", order_by="seq", ttl="2 seconds"
+        )
+        writer = keyed.writeStream.format("noop").option("checkpointLocation", str(tmp_path / "ck"))
+        time.sleep(3.0 * i)
+        with nystream_spark.clear_errors():
+            writer.trigger(availableNow=True).start().awaitTermination()
+    kept = {row["key"]: row for row in nystream_spark.load_keys(spark, str(tmp_path / "ck")).collect()}
+    assert kept.keys() == {"k0", "k2"}
+    for key, row in kept.items():
+        fresh = nystream.Model(pkrr(), nystream.Schema(FEATURES, "y", "regression"), keep=0)
+        fresh.run(second[second["key"] == key][[*FEATURES, "y"]])
+        assert bytes(row["model"]) == fresh.to_bytes()
+
+
+@pytest.mark.parametrize("ttl", ["soon", 5, "-1 day"])
+def test_a_ttl_is_a_duration_and_of_streams(spark, rows, folder, ttl):
+    with pytest.raises(ValueError, match="ttl must be a duration such as '30 days'"):
+        nystream_spark.per_key(stream(spark, folder), "key", pkrr(), FEATURES, "y", order_by="seq", ttl=ttl)
+    with pytest.raises(ValueError, match="ttl is for streaming frames"):
+        nystream_spark.per_key(
+            spark.createDataFrame(rows[:9]), "key", pkrr(), FEATURES, "y", order_by="seq", ttl="1 day"
+        )

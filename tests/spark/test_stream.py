@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from spark_frames import FEATURES, examples, pkrr, table, write_file
 
 import nystream
-from spark_frames import FEATURES, examples, pkrr, table, write_file
 
 pytest.importorskip("pyspark")
 import nystream.spark as nystream_spark

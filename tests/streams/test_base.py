@@ -139,7 +139,7 @@ def test_unpacking_says_what_to_do_instead_where_the_length_is_not_known(tmp_pat
 
 
 def test_what_needs_an_end_refuses_an_endless_stream():
-    with pytest.raises(ValueError, match=r"sine is endless; cut it with take\(n\)"):
+    with pytest.raises(ValueError, match=r"sine is endless; limit it with take\(n\)"):
         streams.sine().load()
     with pytest.raises(ValueError, match=r"sine is endless; shuffle it within a window"):
         streams.sine().shuffle(0)

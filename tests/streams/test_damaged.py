@@ -1,4 +1,4 @@
-"""Damaged files are refused by name; benchmarks/fuzz_readers.py tries many more."""
+"""Damaged files are refused by name; benchmarks/reliability/fuzz_readers.py tries many more."""
 
 import io
 import zipfile
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nystream import Model
-from nystream.data.values import converted
+from nystream.data.values import convert
 from nystream.streams import open_stream
 from nystream.streams.tabular import open_tables
 
@@ -77,7 +77,7 @@ def test_a_column_whose_name_is_no_text_is_refused(tmp_path):
 
 
 def test_half_a_character_is_a_question_mark():
-    words, misfits = converted(["ok", "cut \ud83d", "whole \U0001f600"], "text", "note")
+    words, misfits = convert(["ok", "cut \ud83d", "whole \U0001f600"], "text", "note")
     assert (words.tolist(), misfits) == (["ok", "cut ?", "whole \U0001f600"], 0)
 
 

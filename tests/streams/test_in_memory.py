@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_refused_at_once():
         (np.ones(3), None, {}, r"X must have rows and columns, got shape \(3,\)"),
         (np.ones((3, 0)), None, {}, r"X must have rows and columns, got shape \(3, 0\)"),
         (np.ones((3, 1)), np.ones(2), {}, r"y must have one target for each of the 3 rows of X, got shape \(2,\)"),
-        (np.ones((3, 1)), "y", {}, "y='y' names a column, but X is no data frame"),
+        (np.ones((3, 1)), "y", {}, "y='y' names a column, but X is not a data frame"),
         (np.array([["a"]]), None, {}, "X must hold numbers, got dtype"),
         (np.ones((3, 1), complex), None, {}, "X must hold numbers, got dtype complex128"),
         (np.ones((2, 1)), [1, 5], {"labels": [1, 2]}, "y, row 1: 5.0 is not one of the labels 1, 2"),

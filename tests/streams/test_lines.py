@@ -10,7 +10,7 @@ import random
 import pytest
 
 from nystream.streams.lines import Lines
-from nystream.streams.text import Pipe, TextFile, unpacked
+from nystream.streams.text import Pipe, TextFile, unpack
 
 
 class Dripping(io.RawIOBase):
@@ -121,7 +121,7 @@ def test_members_of_gzip_follow_each_other(sizes, padding):
     rng = random.Random(0)
     parts = [rng.randbytes(size) for size in sizes]
     packed = io.BufferedReader(io.BytesIO(b"".join(map(gzip.compress, parts)) + padding))
-    with unpacked(packed, "a.gz") as content:
+    with unpack(packed, "a.gz") as content:
         assert content.read() == b"".join(parts)
 
 
@@ -134,6 +134,6 @@ def test_damaged_gzip_is_refused(damage):
         "content": whole[:40] + bytes(20) + whole[60:],
         "garbage behind": whole + b"garbage",
     }[damage]
-    lines = Lines(unpacked(io.BufferedReader(io.BytesIO(packed)), "a.gz"), "a.gz")
+    lines = Lines(unpack(io.BufferedReader(io.BytesIO(packed)), "a.gz"), "a.gz")
     with pytest.raises(ValueError, match=r"a\.gz is damaged or cut off: "):
         list(lines)

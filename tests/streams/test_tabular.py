@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from nystream.data.values import converted
+from nystream.data.values import convert
 from nystream.streams import csv
 from nystream.streams.tabular import TextTables
 from nystream.streams.text import TextFile
@@ -46,7 +46,7 @@ def told(tables: TextTables, size: int) -> list:
         for block in tables.blocks(size):
             columns = {}
             for name, values in block.columns.items():
-                columns[name] = converted(values, "number", name, place=block.place)[0]
+                columns[name] = convert(values, "number", name, place=block.place)[0]
             found.append((columns, [block.place(i) for i in range(block.n)], block.named))
     except ValueError as error:
         found.append(f"{type(error).__name__}: {error}")

@@ -4,7 +4,7 @@ from nystream.auto.learner import Auto
 from nystream.auto.recipe import Recipe
 from nystream.learners.baseline import Baseline
 
-SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, windows=(15, 6), metric=30)
+SMALL = Recipe((1, 2, 5, 14, 40), landmarks=8, big=16, small=6, ring=20, refresh=15, window=15, metric=30)
 SMALL_AUTO = Auto(recipe=SMALL, seed=3)
 
 VARIANTS = {

@@ -1,8 +1,20 @@
 """Least squares: on features, on a dictionary, on every row, with and without forgetting."""
 
 from laws import Variant
-from nystream import KRLS, PKAWV, PKRR, Fastfood, Fourier, KernelAWV, KernelRidge, Laplacian, NystromPKAWV, NystromPKRR
-from nystream.features import WithConstant
+from nystream import (
+    KRLS,
+    PKAWV,
+    PKRR,
+    Fastfood,
+    Fourier,
+    KernelAWV,
+    KernelRidge,
+    Laplacian,
+    NystromPKAWV,
+    NystromPKRR,
+    StreamingGP,
+)
+from nystream.features import GrowingTaylor, WithConstant
 from nystream.kernels import Linear, Polynomial
 from nystream.learners import Forgetting, KernelSmoother
 from variants.parts import FEATURES, LANDMARKS, POINTS, G, OwnKernel
@@ -12,9 +24,11 @@ VARIANTS = {
         "clipped": PKAWV(FEATURES, clip=0.3),
         "landmarks, clipped": PKAWV(LANDMARKS, lam=0.1, clip=0.4),
         "averaged": PKAWV(FEATURES, lam=0.1, average=True),
+        "growing Taylor": PKAWV(GrowingTaylor(G, max_features=40), lam=0.1, clip=2.0),
     },
     "pkrr": {
         "fastfood": PKRR(Fastfood(G, 40, seed=0), lam=0.1),
+        "growing Taylor": PKRR(GrowingTaylor(G), lam=0.1),
         "laplacian": PKRR(Fourier(Laplacian(2.0), 40, seed=0), lam=0.1),
     },
     "nystrom-pkawv": {
@@ -39,6 +53,11 @@ VARIANTS = {
         "landmarks": Forgetting(WithConstant(LANDMARKS), lam=0.1, decay=0.9),
         "refreshed always": Forgetting(Fourier(G, 20, seed=0), decay=0.9, refresh=1, clip=0.5),
         "never": Forgetting(decay=1.0),
+    },
+    "streaming-gp": {
+        "one model": StreamingGP(G, widths=1.0, lam=0.1),
+        "full": StreamingGP(G, widths=(0.3, 1.0), lam=0.01, landmarks=9, scale=0.5),
+        "polynomial": StreamingGP(Polynomial(2), widths=(1.0, 2.0), lam=(0.1, 1.0)),
     },
     "kernel-smoother": {
         "default": KernelSmoother(),

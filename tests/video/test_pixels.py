@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from nystream import Gaussian, Laplacian, Pixels
 from nystream.losses import Novelty
-from oracles_expansion import SlowExpansion, norma, silk
+from oracles.expansion import SlowExpansion, norma, silk
 
 SIGMA = 0.15
 

@@ -12,7 +12,7 @@ from nystream import from_bytes, to_bytes
 from nystream._core.tables import words
 from nystream.data.batch import Batch
 from nystream.data.encoding import Encoder, hash_level
-from oracles_sparse import EncoderOracle
+from oracles.sparse import EncoderOracle
 
 KINDS = {
     "size": "number",

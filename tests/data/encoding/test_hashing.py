@@ -7,9 +7,9 @@ import pytest
 
 from nystream._core.tables import mixed, murmur3, murmur3_number, murmur3_pair, words
 from nystream.data.encoding import hash_level, hash_name, hash_pair
-from oracles_sparse import mixed as slow_mixed
-from oracles_sparse import murmur3 as slow_murmur3
-from oracles_sparse import of_number, of_pair
+from oracles.sparse import mixed as slow_mixed
+from oracles.sparse import murmur3 as slow_murmur3
+from oracles.sparse import of_number, of_pair
 
 PUBLISHED = [
     (b"", 0, 0x00000000),

@@ -3,7 +3,7 @@ import pytest
 
 import nystream
 from nystream.evaluate.metrics import Bytes, Progress, Regret, RegretBound, RowsPerSecond, Seconds, Size, Weights
-from oracles_evaluate import Linear, Ridge, regression_stream, sign_stream
+from oracles.evaluate import Linear, Ridge, regression_stream, sign_stream
 
 
 def test_meters_read_the_learner_and_the_clock():

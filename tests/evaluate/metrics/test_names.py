@@ -39,7 +39,7 @@ def test_objects_are_copied_so_that_no_two_evaluations_share_one():
         ("mse@", "'mse@': after @ comes the number of rows, as in 'mse@1000'"),
         ("mse@0", "after @ comes"),
         ("mse@1e3", "after @ comes"),
-        ("seconds@10", "seconds is read off the learner and has no windowed form"),
+        ("seconds@10", "seconds is read from the learner and has no windowed form"),
         (3, "a metric is a name or a Metric, got 3"),
     ],
 )

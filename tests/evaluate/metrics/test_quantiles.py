@@ -14,7 +14,7 @@ from nystream import Auto, prequential
 from nystream.auto.recipe import Recipe
 from nystream.evaluate.metrics import CRPS, METRICS, Coverage, Pinball, Width, Windowed, Winkler
 
-SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, windows=(30, 10), metric=50)
+SMALL = Recipe((1, 2, 5, 20, 60), landmarks=15, big=30, small=10, ring=40, refresh=25, window=30, metric=50)
 NORMAL = NormalDist()
 
 

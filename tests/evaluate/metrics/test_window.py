@@ -2,9 +2,9 @@ import copy
 
 import numpy as np
 import pytest
+from grids import grid
 from numpy.testing import assert_equal
 
-from grids import grid
 from nystream import persist
 from nystream.evaluate.metrics import METRICS, MSE, Metric, Seconds, Windowed
 

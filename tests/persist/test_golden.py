@@ -1,0 +1,85 @@
+"""Golden files: what a release has written is read by every later version, and what the next one writes can be read.
+
+A release writes the files once, `python tests/golden/write.py tests/golden/formatN`. From then on the first test here
+reads that folder.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import nystream
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "golden"))
+import learner_cases
+import part_cases
+import wrapper_cases
+from read import Folder
+from write import expected_text, write
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+LEAST = {learner_cases: 130, wrapper_cases: 60, part_cases: 120}
+"""Module of cases -> models that it has at least."""
+
+
+def test_every_release_from_1_0_has_its_golden_files():
+    """Fails for the commit that sets version 1.0.0 until the files have been written."""
+    released = int(nystream.__version__.split(".")[0]) >= 1
+    assert bool(list(GOLDEN.glob("format*"))) == released
+
+
+@pytest.mark.parametrize("folder", sorted(GOLDEN.glob("format*")), ids=lambda folder: folder.name)
+def test_files_of_earlier_releases_are_read_and_go_on_as_they_did(folder):
+    golden = Folder(folder)
+    assert len(golden.files) >= sum(LEAST.values())
+    assert golden.faults() == []
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A folder as a release writes it, with every tenth of the wrappers."""
+    folder = tmp_path_factory.mktemp("format")
+    files = {case.name: write(case, folder) for case in list(wrapper_cases.cases())[::10]}
+    (folder / "expected.json").write_text(expected_text(files))
+    return folder
+
+
+def test_golden_files_can_be_read_where_they_were_written(written):
+    golden = Folder(written)
+    assert len(golden.files) >= 6
+    assert golden.faults() == []
+
+
+def test_the_reader_of_golden_files_finds_what_is_wrong(written, tmp_path):
+    """Another prediction, a file that is not there, one that nobody named."""
+    folder = tmp_path / "format"
+    folder.mkdir()
+    for path in written.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    found = json.loads((folder / "expected.json").read_text())
+    first, second, *_ = sorted(found["files"])
+    call = next(call for call in found["files"][first]["calls"] if call["name"] == "n_seen")
+    call["gives"] += 1
+    (folder / "expected.json").write_text(json.dumps(found))
+    (folder / f"{second}.nys").rename(folder / "stranger.nys")
+    faults = Folder(folder).faults()
+    assert len(faults) == 3
+    assert any(first in fault and "n_seen" in fault for fault in faults)
+    assert any(second in fault and "FileNotFoundError" in fault for fault in faults)
+    assert any("stranger" in fault for fault in faults)
+
+
+@pytest.mark.parametrize("module", LEAST, ids=lambda module: module.__name__)
+def test_every_model_goes_on_from_its_file_bit_for_bit(module, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        files = {case.name: write(case, tmp_path) for case in module.cases()}
+    assert len(files) >= LEAST[module]
+    assert len(list(tmp_path.glob("*.nys"))) == len(files)
+    assert sum(bool(entry["calls"]) for entry in files.values()) >= 0.9 * len(files)  # a few are nothing but parameters
+    assert expected_text(files).count("calls") == len(files)

@@ -1,9 +1,12 @@
-"""Every speed benchmark in one run, one thread: `make bench`, or `python benchmarks/run.py [NAME ...] [--table]`.
+"""Run the benchmarks: `make bench`, or `python benchmarks/run.py [NAME ...] [--table] [--list]`.
 
-Each script of benchmarks/speed prints ratios measured side by side; none of them is a test. What they measured is
-written to results/speed.json, by script with its commit and machine, and as tables to results/speed.md, which the docs
-show. With names, only those scripts are run, and the others' results stay as they were; `--table` writes the tables of
-what there is.
+One folder answers one question: `speed`, `accuracy`, `drift`, `scale`, `reliability`; `serve` and `spark` measure these
+two parts. `--list` names all scripts with their first lines; `run.py FOLDER/NAME` runs one with its default options.
+
+Without a folder a name is a script of benchmarks/speed; without names all of them are run. They print ratios measured
+side by side, one thread; none of them is a test. The figures are written to results/speed.json, by script with its
+commit and machine, and as tables to results/speed.md, which the docs show. With names, only those scripts are run, and
+the others' results stay as they were. `--table` writes the tables of the last results.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import Any
 from nystream.cli.surroundings import surroundings
 
 ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("speed", "accuracy", "drift", "scale", "reliability", "serve", "spark")
 FOLDER = ROOT / "benchmarks" / "speed"
 RESULTS = ROOT / "benchmarks" / "results" / "speed.json"
 VARIABLE = "NYSTREAM_BENCH"  # as speed/_results.py has it
@@ -30,11 +34,17 @@ HEAD = "| workload | mode | figure | times its reference |\n|---|---|---|---|"
 
 
 def main() -> int:
-    """Run the scripts one after the other; the number that failed."""
+    """Run the scripts one after the other. Return the number that failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="scripts; default: all")
     parser.add_argument("--table", action="store_true", help="measure nothing; tables of the last results")
+    parser.add_argument("--list", action="store_true", help="list the scripts of all folders")
     options = parser.parse_args()
+    if options.list:
+        print("\n".join(list_scripts()))
+        return 0
+    if others := [name for name in options.names if "/" in name]:
+        return sum(run_script(ROOT / "benchmarks" / f"{name}.py", parser) for name in others)
     scripts = {script.stem: script for script in sorted(FOLDER.glob("[!_]*.py"))}
     if unknown := set(options.names) - set(scripts):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(scripts)}")
@@ -50,6 +60,24 @@ def main() -> int:
             RESULTS.write_text(json.dumps(dict(sorted(results.items())), indent=1) + "\n")
     RESULTS.with_suffix(".md").write_text(page(dict(sorted(results.items()))))
     return failed
+
+
+def list_scripts() -> list[str]:
+    """Return a line for each script: folder, name and the first line of its docstring."""
+    scripts = [script for folder in FOLDERS for script in sorted((ROOT / "benchmarks" / folder).glob("[!_]*.py"))]
+    return [f"{script.parent.name}/{script.stem:<22} {first_line(script)}" for script in scripts]
+
+
+def first_line(script: Path) -> str:
+    parts = script.read_text().split('"""')
+    return parts[1].strip().splitlines()[0] if len(parts) > 2 else ""
+
+
+def run_script(script: Path, parser: argparse.ArgumentParser) -> bool:
+    """Run a script of any folder with its default options. Return whether it failed."""
+    if not script.exists():
+        parser.error(f"no benchmark {script.parent.name}/{script.stem}; --list names all")
+    return subprocess.run([sys.executable, str(script)], check=False).returncode != 0
 
 
 def measured(script: Path, *arguments: str) -> tuple[int, dict[str, Any]]:

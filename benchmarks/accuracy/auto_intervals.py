@@ -29,11 +29,12 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "drift"))
 
 import numpy as np
 from auto_streams import read
 from drift_streams import GENERATED, Stream, stream
+from refitted.streams import read as read_in_time
 
 from nystream import Auto
 from nystream._core.auto.stack import lagged
@@ -42,7 +43,6 @@ from nystream.auto.pooled import symmetric
 from nystream.auto.quantiles import ResidualQuantiles
 from nystream.evaluate.metrics import CRPS
 from nystream.scaling.ring import Ring
-from refitted.streams import read as read_in_time
 
 CACHE = Path(__file__).resolve().parents[2] / "out" / "auto_intervals.json"
 NUMBERS = (

@@ -44,7 +44,7 @@ def child(columns: int, classes: int, memory: str, rows: int, changes: list[int]
     for change in changes:
         s[change:] = 1.5 * X[change:, change % 3] - 2 * s[change:]
     y = np.digitize(s, np.quantile(X[:, 0], np.arange(1, classes) / classes)).astype(float)
-    tiny = Recipe((1, 2, 5, 20, 60), landmarks=8, big=12, small=5, ring=40, refresh=25, windows=(30, 10), metric=20)
+    tiny = Recipe((1, 2, 5, 20, 60), landmarks=8, big=12, small=5, ring=40, refresh=25, window=30, metric=20)
     Auto(task="classification", recipe=tiny).run(X[:120], y[:120])
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""The automatic learner with no option on ten real streams, one pass (benchmarks/peers.py: beside other libraries).
+"""The automatic learner with no option on ten real streams, one pass (peers.py: beside other libraries).
 
     python benchmarks/accuracy/auto_streams.py [STREAM ...] [--rows 20000] [--memory 64MB ...] [--no-lags] [--json FILE]
 

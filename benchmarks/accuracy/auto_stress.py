@@ -21,21 +21,17 @@ of cpusmall and casp are in other orders, and those of bike begin 1,000 rows lat
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 import tracemalloc
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 from auto_streams import read
+from refitted.streams import read as read_any
 
 from nystream import Auto
 from nystream.auto.labels import FILTER, winsorize_again
 from nystream.runtime.blas import single_threaded
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from refitted.streams import read as read_any
 
 LATER = 1000
 """Rows that a draw of a stream in time begins after the one before."""

@@ -10,7 +10,7 @@ on seed 100, which is not among the seeds shown: beta of KernelUCB, which BKB ta
 Columns: mean cumulative regret after a part of the rounds, its standard deviation over seeds at the end, stored points,
 and milliseconds a round.
 
-Run: NYSTREAM_DATA=DIR python benchmarks/accuracy/bandits.py [rounds, default 1200]
+Run: NYSTREAM_DATA=DIR python benchmarks/accuracy/bandits.py [rounds, default 1200] [streams, default all]
 """
 
 from __future__ import annotations
@@ -144,7 +144,8 @@ def players(sigma: float, beta: float, alpha: float, seed: int) -> dict[str, Ran
 
 def main() -> None:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 1200
-    known = dict(tasks(rounds, TUNING))
+    wanted = sys.argv[2:]
+    known = {name: task for name, task in tasks(rounds, TUNING) if not wanted or name in wanted}
     print(f"{'stream':<10}{'bandit':<14}" + "".join(f"{int(p * rounds):>9}" for p in PARTS) + "   std  points     ms")
     for name, tuning in known.items():
         noisy, sigma = name in ("arms", "contexts"), tuning[2]

@@ -10,16 +10,12 @@ bike and beijing are hourly, elec2 half-hourly. None of them was used to choose 
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
 import numpy as np
+from refitted.streams import Stream, read
 
 from nystream import Auto
 from nystream.runtime.blas import single_threaded
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from refitted.streams import Stream, read
 
 STREAMS = ("bike", "beijing", "elec2", "weather")
 SINCE = 1000

@@ -3,6 +3,7 @@
     python benchmarks/accuracy/forecast.py ours [series ...]         measure `nystream.Forecaster`
     python benchmarks/accuracy/forecast.py peers [series ...]        measure the peers (needs lightgbm, statsforecast)
     python benchmarks/accuracy/forecast.py first                     weeks 2 and 3 of the half-hourly series, both
+    python benchmarks/accuracy/forecast.py changes                   generated series that change
     python benchmarks/accuracy/forecast.py                           print the tables of all that was measured
 
 Figures are kept in benchmarks/results/forecast.json. Peers that are fitted anew at every origin are asked at fewer
@@ -27,6 +28,7 @@ from forecast_peers import PEERS
 from forecast_series import SERIES, Series, load, relative
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "forecast.json"
+TESTS = Path(__file__).resolve().parents[2] / "tests" / "helpers"
 OURS = "Forecaster"
 PUBLISHED = {"airline": 0.406, "water": 0.634, "bike": 0.588, "bike_weather": 0.483} | {
     "vic": 0.458,
@@ -36,6 +38,21 @@ PUBLISHED = {"airline": 0.406, "water": 0.634, "bike": 0.588, "bike_weather": 0.
 """Errors of the research program that the forecaster began as."""
 NO_INPUTS = ("bike_weather",)
 """Series with inputs known ahead, which only LightGBM of the peers takes."""
+PAGE = RESULTS.with_suffix(".md")
+INTRODUCTION = """# Forecasts beside other libraries
+
+`python benchmarks/accuracy/forecast.py` measures seven known series and writes this page. Errors are relative to the
+seasonal naive forecast from the same origins, so less is better and 1 is no gain. LightGBM is refitted every 500 rows;
+the methods of statsforecast (theta, MSTL) are fitted at every origin on the last 2,000 rows; of the settings of river's
+methods the best in hindsight counts. Slow peers are asked at fewer origins. `bike_weather` has inputs that are known
+ahead, which of the peers only LightGBM takes."""
+STEPS = ("MAE of the first eighth of the steps", "MAE of the steps up to the half", "MAE of the last half of the steps")
+PARTS = {
+    "first": "Weeks 2 and 3 of half-hourly series: mean absolute error relative to seasonal naive",
+    "naive": "First rows: the largest error so far over that of the better of naive and seasonal naive",
+    "intervals": "Coverage of 90% intervals, by stretches of 500 rows; score relative to the best constant width",
+    "changes": "Generated changes: the error over that of a forecaster that began at the change",
+}
 WEEK = 336
 """Rows of a week of the half-hourly series."""
 
@@ -79,6 +96,19 @@ def measure_first(ours: bool) -> None:
                 figures = [round(v, 4) for v in relative(P, series, origins)]
                 keep("first", f"{name} week {week}", {method: figures})
                 print(name, "week", week, method, figures, flush=True)
+
+
+def measure_changes() -> None:
+    """The error after a change over that of a forecaster that began there, by day; series are those of the tests."""
+    sys.path.insert(0, str(TESTS))
+    from changed_series import CASES, DAY, ratios
+
+    days = {"day 1": (0, 1), "day 2": (1, 2), "day 3": (2, 3), "days 4 and 5": (3, 5), "days 6 to 8": (5, 8)}
+    for case in CASES:
+        found = [ratios(case, seed, [(DAY * a, DAY * b) for a, b in days.values()]) for seed in range(3)]
+        means = np.mean(found, axis=0)
+        keep("changes", case.replace("_", " "), {day: round(float(v), 2) for day, v in zip(days, means, strict=True)})
+        print(case, means.round(2), flush=True)
 
 
 def run_ours(series: Series) -> tuple[np.ndarray, float]:
@@ -150,35 +180,45 @@ def first_rows(series: Series, P: np.ndarray) -> dict[str, float]:
     return {f"largest after row {c}": round(float(ratio[c:].max()), 3) for c in sorted(set(cuts))}
 
 
-def print_tables() -> None:
-    found = kept()
-    methods = [OURS, *PEERS]
-    for place, title in enumerate(("MAE", "RMSE", "MAE, first steps", "MAE, middle steps", "MAE, last steps")):
-        print(f"\n{title} relative to seasonal naive\n| series | " + " | ".join(methods) + " |")
-        print("|---" * (len(methods) + 1) + "|")
-        for name in SERIES:
-            row = found.get("accuracy", {}).get(name, {})
-            cells = [f"{row[m]['relative'][place]:.3f}" if m in row else "" for m in methods]
-            print(f"| {name} | " + " | ".join(cells) + " |")
-    print(
-        "\nCPU milliseconds per forecast\n| series | "
-        + " | ".join(methods)
-        + " |\n"
-        + "|---" * (len(methods) + 1)
-        + "|"
+def table(title: str, columns: list[str], rows: dict[str, list[str]]) -> str:
+    """A table in Markdown under its title."""
+    lines = [f"| series | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
+    return "\n".join([f"## {title}", "", *lines, *(f"| {k} | {' | '.join(v)} |" for k, v in rows.items() if any(v))])
+
+
+def page() -> str:
+    """All figures that were measured, as a page."""
+    found, methods = kept(), [OURS, *PEERS]
+    accuracy = {name: found.get("accuracy", {}).get(name, {}) for name in SERIES}
+    parts = [INTRODUCTION]
+    for place, title in enumerate(("Mean absolute error", "Root mean squared error", *STEPS)):
+        rows = {k: [f"{r[m]['relative'][place]:.3f}" if m in r else "" for m in methods] for k, r in accuracy.items()}
+        parts.append(table(f"{title}, relative to seasonal naive", methods, rows))
+    rows = {k: [f"{r[m]['ms']:.1f}" if m in r else "" for m in methods] for k, r in accuracy.items()}
+    parts.append(table("CPU milliseconds per forecast", methods, rows))
+    rows = {
+        k: [
+            f"{r[OURS]['by spacing'][str(r[m]['spacing'])][0] / r[m]['relative'][0]:.3f}" if m in r else ""
+            for m in PEERS
+        ]
+        for k, r in accuracy.items()
+        if OURS in r
+    }
+    parts.append(
+        table("Mean absolute error of Forecaster over that of each peer, from the same origins", list(PEERS), rows)
     )
-    for name in SERIES:
-        row = found.get("accuracy", {}).get(name, {})
-        print(f"| {name} | " + " | ".join(f"{row[m]['ms']:.1f}" if m in row else "" for m in methods) + " |")
-    print("\nForecaster over each peer, MAE from the same origins")
-    for name in SERIES:
-        row = found.get("accuracy", {}).get(name, {})
-        if OURS in row:
-            ours = row[OURS]["by spacing"]
-            ratios = {m: ours[str(row[m]["spacing"])][0] / row[m]["relative"][0] for m in PEERS if m in row}
-            print(f"| {name} | " + ", ".join(f"{m} {v:.3f}" for m, v in ratios.items()) + " |")
-    for part in ("first", "naive", "intervals", "changes"):
-        print(f"\n{part}", *(f"{k}: {v}" for k, v in found.get(part, {}).items()), sep="\n")
+    for part, title in PARTS.items():
+        entries = found.get(part, {})
+        columns = list(dict.fromkeys(column for entry in entries.values() for column in entry))
+        rows = {k: [shown(entry[c]) if c in entry else "" for c in columns] for k, entry in entries.items()}
+        if rows:
+            parts.append(table(title, columns, rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def shown(value: object) -> str:
+    """A figure; of several the first, which is the mean absolute error."""
+    return f"{value[0] if isinstance(value, list) else value:.3f}"
 
 
 if __name__ == "__main__":
@@ -187,8 +227,10 @@ if __name__ == "__main__":
     if what == "peers":
         measure_first(ours=False) if not names else None
         measure_peers(names or list(SERIES), only)
+    elif what == "changes":
+        measure_changes()
     elif what == "ours":
         measure_first(ours=True) if not names else None
         measure_ours(names or list(SERIES))
-    else:
-        print_tables()
+    PAGE.write_text(page())
+    print(page())

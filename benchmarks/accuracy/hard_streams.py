@@ -24,10 +24,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path[:0] = [str(Path(__file__).parents[2] / "tests"), str(Path(__file__).parents[2] / "tests" / "helpers")]
 
 import numpy as np
-
 from hard_cases import CASES, KERNELS, Case, Outcome, labels, mixture, one_point, play, streams
 
 ROUNDS, FEW = 10_000, 1_000

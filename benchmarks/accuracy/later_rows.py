@@ -7,7 +7,7 @@ Six streams and three tables, at most 20,000 rows (elec2, weather and covtype2: 
 same rows. Tables go to the boosters with times as numbers, hours and weekdays, and strings as categories. Printed are
 root mean squared errors, or error rates, each over the best of the row; the share of labels inside 90% intervals of
 `Auto`, or its log loss and that of LightGBM; and, for comparison, the error with `ahead=1`, as if every row were the
-next one. One thread. LightGBM: benchmarks/environment-boosters.txt.
+next one. One thread. LightGBM: benchmarks/accuracy/environment-boosters.txt.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ for library in ("OPENBLAS", "OMP", "MKL"):
 
 import argparse
 import json
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -27,13 +26,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from mixed.reading import read as read_table
+from refitted.streams import read as read_stream
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from mixed.reading import read as read_table
 from nystream import Model
 from nystream.sklearn import OnlineKernelClassifier, OnlineKernelRegressor
-from refitted.streams import read as read_stream
 
 STREAMS = {"bike": 20_000, "beijing": 20_000, "casp": 20_000, "elec2": 12_000, "weather": 12_000, "covtype2": 12_000}
 TABLES = ("flights_delay", "adult", "diamonds")

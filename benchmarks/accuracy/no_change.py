@@ -17,19 +17,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
 from auto_streams import read
+from refitted.streams import STREAMS
+from refitted.streams import read as read_any
 
 from nystream import Auto
 from nystream.auto.outputs import PersistenceStage
-from refitted.streams import STREAMS
-from refitted.streams import read as read_any
 
 
 def switching(rows: int, mean: int, classes: int) -> tuple[np.ndarray, np.ndarray]:

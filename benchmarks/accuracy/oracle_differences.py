@@ -4,7 +4,7 @@
 
 Streams of 300 rounds with noisy labels; where "repeats" stands, every third point of the later half is an earlier one
 with a new label. The definitions (whole Gram matrices, explicit features, a fresh solve or search in every round) and
-the cases are those of the tests: tests/oracles*.py and tests/oracle_cases*.py. Three ways through a stream: `run` on
+the cases are those of the tests: tests/oracles. Three ways through a stream: `run` on
 all rows at once, `run` on blocks of 1 to 60 rows, and a loop of `step`. A row that differs by more than it may is
 marked, and the exit code is then 1. NAME is a class or its name in the registry.
 """
@@ -18,10 +18,10 @@ import time
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy is loaded
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path[:0] = [str(Path(__file__).parents[2] / "tests"), str(Path(__file__).parents[2] / "tests" / "helpers")]
 
-from oracle_cases import PARTS, chosen
-from oracle_cases_base import ROUNDS, Case, largest
+from oracles.cases import PARTS, chosen
+from oracles.cases.base import ROUNDS, Case, largest
 
 WIDTHS = (41, 26, 72)
 

@@ -310,7 +310,7 @@ def _aggregate(rule: str) -> Callable[[float, int], Learner]:
 
 def law(seeds: int) -> int:
     """Print the table of the law; the number of violations."""
-    sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+    sys.path[:0] = [str(Path(__file__).parents[2] / "tests"), str(Path(__file__).parents[2] / "tests" / "helpers")]
     from laws import LAWS
     from laws.bounds import BOUNDED, TINY, UNBOUNDED, trials
     from variants import VARIANTS

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
-from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import numpy as np
+from refitted.streams import read
 
 from nystream import Auto
-from refitted.streams import read
 
 SEASONS = {"bike": (24, 168), "beijing": (24, 168), "elec2": (48, 336)}
 REACH = 400

@@ -24,16 +24,13 @@ import argparse
 import csv
 import itertools
 import lzma
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from mixed.reading import FOLDER, MixedTable, read
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import Ridge
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from mixed.reading import FOLDER, MixedTable, read
 from nystream import Auto
 from nystream.data.batch import Batch
 from nystream.learners.translator import Translator

@@ -1,6 +1,6 @@
 """Per-pixel novelty on real video, beside OpenCV's background subtractors on the same frames in the same run.
 
-Run: python benchmarks/accuracy/video.py [OUT]        (benchmarks/environment-video.txt lists what it needs)
+Run: python benchmarks/accuracy/video.py [OUT]        (benchmarks/accuracy/environment-video.txt lists what it needs)
 
 highway (CDnet 2012, baseline; frames 300..1100 at 320 x 240, labelled from 470): frames per second with two threads,
 and the area under the ROC curve over all labelled pixels. Parameters are the defaults of each library; nothing was
@@ -69,7 +69,7 @@ def highway() -> dict[str, dict[str, float]]:
     truth = {n: m if m.ndim == 2 else m[..., 0] for n, m in masks.items() if n >= LABELLED}
     print(f"highway: {len(frames)} frames of 320 x 240, {len(truth)} labelled, {THREADS} threads")
     if cv2 is None:
-        print("OpenCV is not installed: pip install -r benchmarks/environment-video.txt")
+        print("OpenCV is not installed: pip install -r benchmarks/accuracy/environment-video.txt")
     else:
         cv2.setNumThreads(THREADS)
     rows = {name: {"frames/s": speed} for name, speed in speeds(list(frames.values())).items()}

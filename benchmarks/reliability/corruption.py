@@ -25,25 +25,13 @@ from typing import Any
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+sys.path[:0] = [str(Path(__file__).parents[2] / "tests"), str(Path(__file__).parents[2] / "tests" / "helpers")]
+from serving import Running, after_a_crash, fill_two_models, learn
+
 from nystream.serve import Retention
 from nystream.serve.verify import verify
-from serving import Running, after_a_crash, learn
 
 NAMES = ("m", "other")
-
-
-def fill(server: Any) -> None:
-    for name in NAMES:
-        server.create(name)
-        for seed in range(4):
-            learn(server, f"/models/{name}", 5, seed, key=f"{name}-{seed}")
-        learn(server, f"/models/{name}/keys/parked", 3)
-        server.post(f"/models/{name}/snapshots", {})
-        learn(server, f"/models/{name}/keys/k", 3)
-        server.post(f"/models/{name}/predict", {"row": {"a": 1.0, "b": 2.0}, "ids": ["late"]})
-        for seed in range(4, 8):
-            learn(server, f"/models/{name}", 5, seed, key=f"{name}-{seed}")
 
 
 def served(server: Any) -> dict[str, Any]:
@@ -95,7 +83,7 @@ def main() -> int:
     logging.getLogger("nystream.serve").setLevel(logging.CRITICAL + 1)
     place = Path(tempfile.mkdtemp(prefix="corruption-"))
     with Running(place / "stopped", replay=600.0, retention=Retention(every=1e12)) as server:
-        fill(server)
+        fill_two_models(server)
         after_a_crash(server, place / "killed")
     expected = {}
     for kind in ("killed", "stopped"):

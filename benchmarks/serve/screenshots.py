@@ -71,7 +71,8 @@ def teach(server: Server, given: argparse.Namespace) -> None:
         "learner": "fogd",
         "settings": {"dim": 64},
     }
-    server.send("PUT", "/models/sensor-7", plain)
+    for name in ("sensor-7", "sensor-8"):
+        server.send("PUT", f"/models/{name}", plain)
     change = given.rows * 3 // 5
     for start in range(0, given.rows, BLOCK):
         rows, labels = building(start, BLOCK, start >= change, rng)
@@ -105,7 +106,7 @@ def go_on(server: Server, start: int, stop: threading.Event) -> None:
 def photograph(browser: Browser, server: Server, out: Path) -> None:
     """Both pages (and the one of classes) in every size and shade, as whole pages."""
     address = f"http://127.0.0.1:{server.port}"
-    pages = {"models": "/", "view": "/view/load", "classes": "/view/machines"}
+    pages = {"models": "/", "view": "/view/load", "classes": "/view/machines", "missing": "/view/nobody"}
     for shade in ("light", "dark"):
         for size, (width, height) in SIZES.items():
             context = browser.new_context(
@@ -114,10 +115,17 @@ def photograph(browser: Browser, server: Server, out: Path) -> None:
             page = context.new_page()
             for name, path in pages.items():
                 page.goto(address + path)
-                page.wait_for_selector("#connection[data-state=live]")
+                if name == "missing":
+                    page.wait_for_selector("#gone")
+                else:
+                    page.wait_for_selector("#connection[data-state=live]")
+                if name == "models":
+                    page.wait_for_selector("#health dd")
+                if name == "classes":
+                    page.click("#axis [data-axis=time]")
                 if name == "models":
                     page.wait_for_selector("#models tbody tr")
-                else:
+                elif name != "missing":
                     page.wait_for_selector("#errors path.line.strong", state="attached")
                     page.click("#try button")
                     page.wait_for_selector("#try-answer .big")

@@ -31,6 +31,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.default.parallelism": "4",
     "spark.sql.adaptive.enabled": "false",
+    "spark.python.authenticate.socketTimeout": "300s",  # a busy machine starts a Python slowly
     "spark.executorEnv.OMP_NUM_THREADS": "1",
     "spark.executorEnv.OPENBLAS_NUM_THREADS": "1",
 }

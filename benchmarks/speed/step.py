@@ -32,8 +32,9 @@ from _before import measured
 from _results import note
 from _timing import by_rows, in_turn, rows_of_ijcnn1
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "commits"))
 from limits import bare_call, reading, state_bytes
+
 from nystream.learners import DoublySGD
 from nystream.model.building import build
 from nystream.registry import LEARNERS

@@ -21,7 +21,7 @@ import numpy as np
 from _results import note
 
 from nystream import FOGD, NORMA, PKAWV, SILK, Aggregate, Auto, Classifier, Fourier, Gaussian, Mixture, Thresholded
-from nystream.runtime.threads import VARIABLE, side_by_side
+from nystream.runtime.threads import VARIABLE, run_parallel
 from nystream.video import Pixels
 
 ROWS, COLUMNS, CLASSES = 20_000, 22, 10
@@ -45,7 +45,7 @@ def workloads() -> dict[str, Callable[[int], Callable[[], object]]]:
         return lambda: [model.step(frame) for frame in frames]
 
     return {
-        "hashing": lambda threads: lambda: side_by_side([lambda: hashlib.sha256(noise).digest()] * 2, threads),
+        "hashing": lambda threads: lambda: run_parallel([lambda: hashlib.sha256(noise).digest()] * 2, threads),
         "Aggregate of 6, a map each": learning(
             lambda t: Aggregate([PKAWV(m) for m in maps], bound=2.0, threads=t), f, 4000
         ),

@@ -1,0 +1,1 @@
+"""What benchmarks/accuracy/peers.py compares, how a run is measured, and how the outcome is drawn."""

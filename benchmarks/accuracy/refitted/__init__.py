@@ -1,0 +1,1 @@
+"""Parts of benchmarks/accuracy/boosters.py: streams, refitted boosters, Auto, records, comparisons, chart."""

@@ -1,0 +1,150 @@
+"""What each mechanism of drift handling is worth: `Auto` with all of them, and with one switched off at a time.
+
+    python benchmarks/drift/mechanisms.py [--without NAME ...] [--streams NAME ...] [--json FILE] [--print]
+
+Streams of drift_streams.py with a change (seed 0; cut 2,000 rows after the last change): the loss of the 200, 500,
+1,000 and 2,000 rows after each change over that of a fresh `Auto(changes=False)` that begins at the change, the mean of
+these cells, and how many are at most 1.10. Real streams as in boosters.py, 8,000 rows: the mean loss of all rows over
+that with all mechanisms. What was run is kept in the JSON file (default: results/drift_mechanisms.json) and
+not run again; the table is written beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "accuracy"))
+
+import numpy as np
+from auto_drift import LENGTHS, MET, learnt
+from drift_streams import Stream, stream
+from refitted.streams import read
+
+from nystream.auto import pipeline
+from nystream.auto.drift import archive, detectors, handler, inputs, mixture, succession
+
+RESULTS = Path(__file__).resolve().parents[1] / "results" / "drift_mechanisms.json"
+CHANGING = ("abrupt", "recurring", "shift", "sign", "quieter", "xor", "three classes", "larger")
+REAL = ("elec2", "covtype7", "beijing", "bike")
+AFTER, ROWS = 2000, 8000
+ALL = "all mechanisms"
+
+
+def quiet_steady(own: detectors.RankDetector, x: np.ndarray, row: int, **options: Any) -> Any:
+    """A detector that never sounds where it watches the steady experts; the others stay as they are."""
+    if own.alike and own.bar == 1e6:
+        if options.get("evidence") is not None:
+            options["evidence"].level[:] = 0.0
+        return len(x), None
+    return see(own, x, row, **options)
+
+
+def no_shifts(own: inputs.InputDetector, *_: Any) -> list[inputs.Shift]:
+    return [inputs.Shift(*own.alert_)]
+
+
+def flat_line(own: mixture.Mixture, inputs_: mixture.Inputs, *labels: Any) -> tuple[np.ndarray, ...]:
+    """Members of the mixture, with what the incumbent predicts in place of the line."""
+    members = list(targets_of(own, inputs_, *labels))
+    members[3 if own.young else 1] = members[0]
+    return tuple(members)
+
+
+see, targets_of = detectors.RankDetector.see, mixture.Mixture._targets_of
+OFF: dict[str, Callable[[], Any]] = {
+    "re-estimated change point": lambda: patch.object(succession.Succession, "_is_look", lambda *_: False),
+    "archive": lambda: patch.object(archive.Archive, "copy", lambda *_: None),
+    "hedge": lambda: patch.object(succession, "hedge_rows", lambda *given: (given[-1], None)),
+    "few-row ridge": lambda: patch.object(pipeline, "MOST_FEW", 1),
+    "line": lambda: patch.object(mixture.Mixture, "_targets_of", flat_line),
+    "detector on inputs": lambda: patch.object(inputs.InputDetector, "shifts", no_shifts),
+    "detector on steady experts": lambda: patch.object(detectors.RankDetector, "see", quiet_steady),
+    "falling losses": lambda: patch.object(handler, "LIMITS", dataclasses.replace(detectors.LIMITS, settled=1 << 40)),
+    "labels since the change as they came": lambda: patch.object(pipeline.Pipeline, "_trust_labels", lambda *_: None),
+}
+
+
+def ratios(name: str, fresh: dict[str, Any]) -> list[float]:
+    """Of a stream with changes: losses after each change over those of a fresh copy."""
+    data = stream(name, 0)
+    last = data.changes[-1] + AFTER
+    ours, _ = learnt(Stream(data.X[:last], data.y[:last], data.regression, data.changes))
+    found = []
+    for start, end in zip(data.changes, [*data.changes[1:], last], strict=True):
+        key = f"{name}/{start}"
+        if key not in fresh:
+            losses, _ = learnt(Stream(data.X[:end], data.y[:end], data.regression, []), start, changes=False)
+            fresh[key] = [float(losses[:n].sum()) for n in LENGTHS if start + n <= end]
+        lengths = [n for n in LENGTHS if start + n <= end]
+        found += [float(ours[start : start + n].sum()) / best for n, best in zip(lengths, fresh[key], strict=True)]
+    return found
+
+
+def mean_loss(name: str) -> float:
+    """Of a real stream."""
+    rows = read(name, ROWS)
+    losses, _ = learnt(Stream(rows.X, rows.y, rows.classes == 0, []))
+    return float(losses.mean())
+
+
+def run(switched: list[str], streams: list[str], path: Path) -> None:
+    known: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"fresh": {}, "found": {}}
+    for name in streams:
+        for without in switched:
+            found = known["found"].setdefault(without, {})
+            if name in found:
+                continue
+            with patch.object(sys, "dont_write_bytecode", True) if without == ALL else OFF[without]():
+                found[name] = ratios(name, known["fresh"]) if name in CHANGING else mean_loss(name)
+            path.write_text(json.dumps(known, indent=1) + "\n")
+            shown = found[name] if isinstance(found[name], list) else [found[name]]
+            print(f"{name}, without {without}: " + " ".join(f"{v:.3f}" for v in shown), file=sys.stderr, flush=True)
+
+
+def table(path: Path) -> str:
+    known = json.loads(path.read_text())["found"]
+    names = [name for name in (*CHANGING, *REAL) if name in known[ALL]]
+    lines = [
+        "| without | " + " | ".join(names) + " | cells within 1.10 |",
+        "|---|" + "---|" * (len(names) + 1),
+    ]
+    for without, found in known.items():
+        cells, met, of = [], 0, 0
+        for name in names:
+            one = found.get(name)
+            if one is None:
+                cells.append("")
+            elif isinstance(one, list):
+                cells.append(f"{np.mean(one):.3f}")
+                met, of = met + sum(v <= MET for v in one), of + len(one)
+            else:
+                cells.append(f"{one / known[ALL][name]:.3f}")
+        lines.append(f"| {without} | " + " | ".join(cells) + f" | {met} of {of} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    options.add_argument("--without", nargs="+", default=[ALL, *OFF], choices=[ALL, *OFF])
+    options.add_argument("--streams", nargs="+", default=[*CHANGING, *REAL], choices=[*CHANGING, *REAL])
+    options.add_argument("--json", type=Path, default=RESULTS)
+    options.add_argument("--print", action="store_true", help="run nothing, print the table of what was kept")
+    given = options.parse_args()
+    if not given.print:
+        run(given.without, given.streams, given.json)
+    text = table(given.json)
+    print(text)
+    given.json.with_suffix(".md").write_text("# What each mechanism of drift handling is worth\n\n" + text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,1 +1,0 @@
-"""What benchmarks/peers.py compares, how a run is measured, and how the outcome is drawn."""

@@ -1,1 +1,0 @@
-"""What benchmarks/boosters.py runs: streams, boosters refitted now and then, Auto, records, comparisons, chart."""

@@ -2,8 +2,8 @@
 A live dashboard
 ================
 
-`prequential` tells its readings while the stream runs. Here they are drawn as they come; in a notebook the picture
-would move. The server has such a page built in (`nystream serve`).
+`prequential` calls a function at every reading while the stream runs. Here the function draws them; in a notebook the
+picture would move. `nystream demo` and the server (`nystream serve`) have such pages built in.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 From a file to a server
 =======================
 
-With commands alone: a CSV file with dates and thousands separators; learn, predict, explain, go on, serve.
+A CSV file with dates and thousands separators: learn it, predict, explain, continue, serve, with commands alone.
 """
 
 import csv
@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from urllib.request import Request, urlopen
 
+import matplotlib.pyplot as plt
 import numpy as np
 
 PROGRAM = Path(sys.executable).with_name("nystream")
@@ -32,21 +33,22 @@ print(*Path("first.csv").read_text().splitlines()[:3], sep="\n")
 def nystream(*words):
     """A command, as typed; the last line that it says, or the first that it prints."""
     done = subprocess.run([PROGRAM, *words], check=True, capture_output=True, text=True)
-    print(
-        " ".join(["$ nystream", *words]), *(done.stdout.splitlines()[:1] or done.stderr.splitlines()[-1:]), sep="\n  "
-    )
+    shown = done.stdout.splitlines()[:1] or done.stderr.splitlines()[-1:]
+    print(" ".join(["$ nystream", *words]), *shown, sep="\n  ")
 
 
 def told(name):
     """How good the predictions of a part are: beside always predicting the mean, and how many the intervals hold."""
     found = list(csv.reader(Path(f"{name}-said.csv").read_text().splitlines()))[1:]
     y, said, low, high = np.array([[float(cell.replace(",", "")) for cell in row] for row in found]).T
-    rmse = np.sqrt(np.mean((said - y) ** 2))
-    print(f"{name}: RMSE {rmse:.0f}, always the mean {y.std():.0f}; {np.mean((low <= y) & (y <= high)):.0%} inside")
+    rmse, inside = np.sqrt(np.mean((said - y) ** 2)), np.mean((low <= y) & (y <= high))
+    print(f"{name}: RMSE {rmse:.0f}, always the mean {y.std():.0f}; {inside:.0%} inside")
+    plt.subplots(figsize=(7, 2.5))[1].fill_between(range(96), low[:96], high[:96], alpha=0.3)
+    plt.plot(range(96), y[:96], "k.", range(96), said[:96], "C0")
 
 
 # %%
-# Learn the first rows. The file says nothing of kinds: dates, numbers and booleans are told from what is in it.
+# Learn the first rows. The command finds out by itself which columns are dates, numbers and booleans.
 
 nystream("run", "first.csv", "--target", "sales", "-f", "shop.nys")
 options = ["-i", "shop.nys", "--interval", "0.9", "--keep", "sales", "-o"]
@@ -55,16 +57,16 @@ told("later")
 nystream("explain", "-i", "shop.nys")
 
 # %%
-# The rows of the next day have come with their sales: go on from the model, and predict what comes after them.
+# More rows have come with their sales. Continue from the saved model, and predict the rows after them.
 
 nystream("run", "later.csv", "--target", "sales", "-i", "shop.nys", "-f", "shop.nys")
 nystream("predict", "last.csv", *options, "last-said.csv")
 told("last")
+plt.show()
 
 # %%
-# A server, on a port that is free, gets the model and answers.
+# Start a server on a free port, send it the model, and ask for a prediction.
 
-Path("models").mkdir(mode=0o700, exist_ok=True)
 serve = {"args": [PROGRAM, "serve", "models", "--port", "0"], "stdout": subprocess.PIPE, "text": True}
 with Path("server.log").open("w") as log, subprocess.Popen(**serve, stderr=log) as server:
     address = next(word for line in server.stdout for word in line.split() if word.startswith("http://"))

@@ -15,6 +15,7 @@ import matplotlib as mpl
 import numpy as np
 from api_pages import with_notes
 from numpydoc.docscrape import NumpyDocString
+from page_names import learner_pages
 from sphinx.errors import ExtensionError
 
 import nystream
@@ -115,7 +116,7 @@ def sources(record: Record, doc: Any) -> list[str]:
     lines += [f"- Source: [{module}](/_modules/{module.replace('.', '/')}.html)".replace("](/", "](site:/")]
     tests = oracle_files(module)
     if tests:
-        links = ", ".join(f"{{download}}`{path.name} <{relative(path)}>`" for path in tests)
+        links = ", ".join(f"{{download}}`{path.parent.name}/{path.name} <{relative(path)}>`" for path in tests)
         lines += [f"- Oracle, the definition written slowly, and the tests that hold it to that: {links}"]
     if record.experiments:
         links = ", ".join(f"[{name}](/reproduction.md#{name})" for name in record.experiments)
@@ -125,11 +126,18 @@ def sources(record: Record, doc: Any) -> list[str]:
 
 def oracle_files(module: str) -> list[Path]:
     """The tests of a module, and the oracles that they import."""
-    name = {"learner": "learner"}.get(module.rpartition(".")[2], module.rpartition(".")[2])
+    name = module.rpartition(".")[2]
     tests = sorted(path for path in TESTS.rglob(f"test_{name}.py") if path.parent.name in module.split("."))
     text = "".join(path.read_text() for path in tests)
-    oracles = [TESTS / f"{oracle}.py" for oracle in sorted(set(re.findall(r"from (oracles\w*) import", text)))]
-    return [*oracles, *tests]
+    oracles = {find_oracle(*names) for names in re.findall(r"from (oracles(?:\.\w+)?) import (\w+)", text)}
+    return [*sorted(oracles), *tests]
+
+
+def find_oracle(module: str, name: str) -> Path:
+    """The file behind `from module import name`: the name may be a module itself."""
+    path = TESTS / module.replace(".", "/")
+    files = path / f"{name}.py", path.with_suffix(".py"), path / "__init__.py"
+    return next(file for file in files if file.exists())
 
 
 def relative(path: Path) -> str:
@@ -298,10 +306,6 @@ def read(app: Any, docname: str, source: list[str]) -> None:
             source[0] = source[0].replace(mark, made())
 
 
-BESIDE = {"index", "forecaster", "conformal", "bandits"}
-"""Pages that describe no learner of the registry."""
-
-
 def resolve(app: Any, doctree: Any, docname: str) -> None:
     """Links to pages that the build makes, "site:/...", from where this page is."""
     from docutils import nodes
@@ -315,7 +319,7 @@ def resolve(app: Any, doctree: Any, docname: str) -> None:
 
 def complete(app: Any) -> None:
     """Refuse to build where a learner has no page, or a page no learner."""
-    pages = {path.stem for path in (Path(app.srcdir) / "algorithms").glob("*.md")} - BESIDE
+    pages = learner_pages(Path(app.srcdir) / "algorithms")
     if pages != set(LEARNERS):
         raise ExtensionError(f"pages of algorithms and the catalogue differ: {sorted(pages ^ set(LEARNERS))}")
 

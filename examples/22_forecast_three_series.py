@@ -1,0 +1,66 @@
+"""
+Three series, forecast while they arrive
+========================================
+
+Passengers by month, the flow of water by the hour, and the demand for electricity by the half hour. One forecaster with
+the same settings learns each of them row by row, and forecasts the next year or the next day with intervals.
+"""
+
+import lzma
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from river import datasets
+
+import nystream
+
+# %%
+# The first two series come with river.
+
+passengers = [(x["month"], y) for x, y in datasets.AirlinePassengers()]
+water = [(x["Time"].replace(tzinfo=None), y) for x, y in datasets.WaterFlow()]
+
+# %%
+# The third is the demand in New South Wales in 1996, from the data set elec2. Where that file is missing, a series with
+# a daily and a weekly shape stands for it.
+
+file = Path("../../shared/data/elec2")
+found = sorted(file.glob("*.xz")) if file.exists() else []
+if found:
+    with lzma.open(found[0], "rt") as lines:
+        demand = np.array([float(line.split(",")[4]) for line in lines if line[:1].isdigit()][: 48 * 28])
+else:
+    t = np.arange(48 * 28)
+    demand = 0.5 + 0.2 * np.sin(2 * np.pi * (t - 16) / 48) - 0.1 * ((t // 48) % 7 >= 5)
+    demand += 0.01 * np.random.default_rng(0).normal(size=len(t))
+times = np.datetime64("1996-05-07T00:00") + np.arange(len(demand)) * np.timedelta64(30, "m")
+
+# %%
+# Each forecaster keeps the last season aside, so that the forecast can be compared with what came.
+
+series = {
+    "airline passengers, thousands a month": (12, *zip(*passengers, strict=True)),
+    "water flow, by the hour": (24, *zip(*water[: 24 * 28], strict=True)),
+    "demand for electricity, by the half hour": (48, times, demand),
+}
+fig, axes = plt.subplots(3, 1, figsize=(8, 8))
+for ax, (title, (horizon, when, labels)) in zip(axes, series.items(), strict=True):
+    f = nystream.Forecaster(horizon)
+    f.run(labels[:-horizon], when=when[:-horizon])
+    low, high = f.forecast_interval(0.9)
+    shown, ahead = np.asarray(when[-5 * horizon :], "datetime64[m]"), np.asarray(when[-horizon:], "datetime64[m]")
+    ax.plot(shown, labels[-5 * horizon :], color="black", lw=1, label="labels")
+    ax.fill_between(ahead, low, high, color="#0b7285", alpha=0.25, lw=0, label="90% interval")
+    ax.plot(ahead, f.forecast(), color="#0b7285", lw=1.5, label="forecast")
+    ax.set_title(title, fontsize=9, loc="left")
+    inside = np.mean((low <= labels[-horizon:]) & (labels[-horizon:] <= high))
+    print(f"{title}: seasons {f.seasons}, {inside:.0%} of the last {horizon} labels inside")
+axes[0].legend(frameon=False, ncols=3, fontsize=8)
+fig.tight_layout()
+plt.show()
+
+# %%
+# The members that carry the last forecast, and its parts.
+
+print(f.explain())

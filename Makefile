@@ -11,8 +11,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 SITE := out/docs docs/gallery docs/_generated docs/sg_execution_times.rst $(wildcard docs/api/nystream*.rst)
 
 # What computes, and what holds it to its definitions: worth running as on every kind of processor.
-NUMERICAL := $(addprefix tests/,core scaling kernels losses dictionary features solvers learners test_laws.py \
-  test_hard_streams.py test_oracle_cases.py)
+NUMERICAL := $(addprefix tests/,core scaling kernels losses dictionary features solvers learners laws)
 
 .PHONY: demo docs test test-all test-numerical test-core test-oldest check lint bench bench-compare bench-lines install wheel check-wheel clean
 
@@ -34,6 +33,10 @@ $(VENV)/installed: $(VENV)/tools $(SOURCES)
 
 demo: install
 	$(BIN)/nystream race --demo --out out/demo
+	@printf '%s\n' '' 'Charts and readings are in out/demo. What next:' \
+	  '  $(BIN)/nystream demo                                       a live page of a model that learns' \
+	  '  $(BIN)/nystream run FILE.csv --target COLUMN -f model.nys  learn your own file, and save the model' \
+	  '  README.md                                                  what to call for what'
 
 # Tests run side by side, one to a core: threads of the linear algebra beneath them would only wait for each other.
 test test-all test-numerical: export OPENBLAS_NUM_THREADS ?= 1
@@ -108,12 +111,12 @@ bench: install
 # What became slower by more than 10 percent since a commit, which is built beside: make bench-compare COMMIT=abc123
 # EXPECTED="auto ..." names what was changed on purpose, NAMES="silk ..." what alone is measured.
 bench-compare: install
-	$(BIN)/python benchmarks/compare.py $(or $(COMMIT),$(error say which: make bench-compare COMMIT=abc123)) $(if $(NAMES),--names $(NAMES)) $(if $(EXPECTED),--expected $(EXPECTED))
+	$(BIN)/python benchmarks/speed/commits/compare.py $(or $(COMMIT),$(error say which: make bench-compare COMMIT=abc123)) $(if $(NAMES),--names $(NAMES)) $(if $(EXPECTED),--expected $(EXPECTED))
 
 # Before, now and the limit of this machine, a line for each workload; GO_ON=1 goes on where it was interrupted,
 # NAMES="silk ..." are measured anew, and alone.
 bench-lines: install
-	$(BIN)/python benchmarks/lines.py $(if $(COMMIT),--before $(COMMIT)) $(if $(GO_ON),--go-on) $(if $(NAMES),--names $(NAMES))
+	$(BIN)/python benchmarks/speed/commits/lines.py $(if $(COMMIT),--before $(COMMIT)) $(if $(GO_ON),--go-on) $(if $(NAMES),--names $(NAMES))
 
 clean:
 	rm -rf $(SITE) $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from nystream import datasets
 from nystream.reproduce.experiment import Experiment, Setting
 from nystream.reproduce.ilk_video import CHOOSING, RULES, Frame, curve, masked, model, selected, sheet
-from nystream.reproduce.outcome import Outcome, Picture, Table
+from nystream.reproduce.outcome import Line, Outcome, Panel, Picture, Table
 from nystream.reproduce.selection import Choice
 from nystream.runtime.types import Array
 from nystream.streams.frames import open_frames
@@ -68,9 +68,14 @@ def run(setting: Setting) -> Outcome:
         tuple(rows),
         4,
     )
+    panels = []
+    for far in (0, 1, FAR):
+        area = {(method, budget): value for f, method, budget, value, _ in rows if f == far}
+        curves = tuple(Line(m, sizes, tuple(area[m, b] for b in sizes), dashed=m != "SILK") for m in RULES)
+        panels.append(Panel(f"shifts of up to {far} pixels", "stored colours of a pixel", "area under the ROC", curves))
     title = f"frame {LOOK} of the shaken clip; foreground by {' and by '.join(RULES)}"
     shown = Picture(title, sheet([pictures]))
-    return Outcome((table,), (), (_remark(rows, sizes[-1]),), (shown,))
+    return Outcome((table,), tuple(panels), (_remark(rows, sizes[-1]),), (shown,))
 
 
 def _grey(picture: Any) -> Array:

@@ -2,6 +2,7 @@
 
     python tools/house.py                 # tables of this checkout
     python tools/house.py --json now.json # the same as JSON
+    python tools/house.py --names         # also the names of the classes and containers that are counted
     python tools/house.py --before old.json   # two columns: an earlier JSON beside this checkout
 
 Only the standard library is imported here. The walks run in processes of their own, with the package that
@@ -32,9 +33,10 @@ def main() -> None:
     parser.add_argument("--json", metavar="FILE", help="write the figures to this file too")
     parser.add_argument("--before", metavar="FILE", help="show the figures of this file beside those of the checkout")
     parser.add_argument("--python", default=sys.executable, help="the interpreter that runs the walks")
+    parser.add_argument("--names", action="store_true", help="name the classes and containers that are counted")
     parser.add_argument("--no-walks", action="store_true", help="leave the walks out: nothing of the package is run")
     given = parser.parse_args()
-    figures = measure_sources()
+    figures = measure_sources(given.names)
     if not given.no_walks:
         figures |= measure_walks(given.python)
     if given.json:
@@ -55,8 +57,8 @@ def show(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def measure_sources() -> Figures:
-    """Count files, lines, constants, classes and names in the sources."""
+def measure_sources(names: bool = False) -> Figures:
+    """Count files, lines, constants, classes and names in the sources. `names`: print what is counted, where short."""
     figures: Figures = {"entries at the top level": len(list_entries(SOURCE))}
     for name, folder, endings in KINDS:
         files = [path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in endings and is_source(path)]
@@ -66,12 +68,24 @@ def measure_sources() -> Figures:
         files = [path for path in folder.rglob("*") if path.suffix in SOURCE_ENDINGS]
         figures[f"{folder.name}/: lines"] = sum(count_lines(path) for path in files)
     modules = {path: ast.parse(path.read_text()) for path in sorted(SOURCE.rglob("*.py"))}
-    figures["module constants"] = sum(count_constants(tree) for tree in modules.values())
-    figures["module constants in auto/"] = sum(
-        count_constants(tree) for path, tree in modules.items() if path.is_relative_to(SOURCE / "auto")
+    numbers, others = {}, 0
+    for path, tree in modules.items():
+        numbers[path], rest = count_constants(tree)
+        others += rest
+    figures["module constants"] = sum(numbers.values()) + others
+    figures["module constants: numbers"] = sum(numbers.values())
+    figures["module constants: numbers in auto/"] = sum(
+        count for path, count in numbers.items() if path.is_relative_to(SOURCE / "auto")
     )
-    figures["classes with exactly one subclass"] = count_single_bases(modules.values())
-    figures["containers for rows"] = len(find_containers(modules.values()))
+    figures["module constants: tables, names, patterns, types"] = others
+    single, splitters = find_single_bases(modules)
+    containers = find_containers(modules)
+    figures["classes with exactly one subclass"] = len(single)
+    figures["classes with exactly one subclass, used for nothing else"] = len(splitters)
+    figures["containers for rows"] = len(containers)
+    if names:
+        print("classes with exactly one subclass:", *single, "used for nothing else:", *splitters, sep="\n  ")
+        print("containers for rows:", *containers, sep="\n  ")
     figures["files that mention Projectron"] = sum(
         "rojectron" in path.read_text(errors="replace")
         for folder in ("src", "tests", "docs", "benchmarks", "examples")
@@ -108,49 +122,114 @@ def count_lines(path: Path) -> int:
         return sum(1 for _ in lines)
 
 
-def count_constants(tree: ast.Module) -> int:
-    """Count assignments to names in capitals at the level of a module."""
-    found = 0
+def count_constants(tree: ast.Module) -> tuple[int, int]:
+    """Count assignments to names in capitals at the level of a module: of single numbers, and of anything else.
+
+    Only a single number can be a threshold or a size without a reason. `A, B, C = range(3)` names columns, and the
+    others are tables, words, patterns and types.
+    """
+    numbers = others = 0
     for statement in tree.body:
-        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        pairs: list[tuple[ast.expr, ast.expr]] = []
         if isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            targets = [statement.target]
-        for target in targets:
-            names = target.elts if isinstance(target, ast.Tuple) else [target]
-            found += sum(isinstance(name, ast.Name) and name.id.isupper() for name in names)
-    return found
+            pairs = [(statement.target, statement.value)]
+        for target in statement.targets if isinstance(statement, ast.Assign) else []:
+            if isinstance(target, ast.Tuple):
+                several = isinstance(statement.value, ast.Tuple)
+                values = statement.value.elts if several else [statement.value] * len(target.elts)
+                pairs += zip(target.elts, values, strict=True)
+            else:
+                pairs.append((target, statement.value))
+        for name, value in pairs:
+            if isinstance(name, ast.Name) and name.id.isupper():
+                numbers += is_number(value)
+                others += not is_number(value)
+    return numbers, others
 
 
-def count_single_bases(trees: Any) -> int:
-    """Count classes of the package from which exactly one other class of the package inherits."""
-    classes, bases = set(), Counter()
-    for tree in trees:
+def is_number(value: ast.expr) -> bool:
+    """Whether an expression is a number, or arithmetic with one."""
+    if isinstance(value, ast.UnaryOp):
+        return is_number(value.operand)
+    if isinstance(value, ast.BinOp):
+        return is_number(value.left) or is_number(value.right)
+    return isinstance(value, ast.Constant) and type(value.value) in (int, float)
+
+
+def find_single_bases(modules: dict[Path, ast.Module]) -> tuple[list[str], list[str]]:
+    """Return the classes from which exactly one other class of the package inherits.
+
+    The second list has those of them that no line mentions, except to inherit from them: they only split a class.
+    A name means the class of this name in the same module, or the one that the module imports.
+    """
+    homes = {module_name(path): find_names(path, tree) for path, tree in modules.items()}
+
+    def origin(module: str, name: str) -> tuple[str, str]:
+        found = homes.get(module, {}).get(name)
+        return (module, name) if found is None or found == (module, name) else origin(*found)
+
+    classes: list[tuple[str, str]] = []
+    bases: Counter[tuple[str, str]] = Counter()
+    uses: Counter[tuple[str, str]] = Counter()
+    for path, tree in modules.items():
+        module, inherited = module_name(path), set()
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                classes.add(node.name)
+                classes.append((module, node.name))
                 for base in node.bases:
                     plain = base.value if isinstance(base, ast.Subscript) else base
-                    bases[plain.attr if isinstance(plain, ast.Attribute) else getattr(plain, "id", "")] += 1
-    return sum(bases[name] == 1 for name in classes)
+                    inherited.add(plain)
+                    if isinstance(plain, ast.Name):
+                        bases[origin(module, plain.id)] += 1
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node not in inherited:
+                uses[origin(module, node.id)] += 1
+    single = [name for name in classes if bases[name] == 1]
+    public = public_names(modules)
+    splitters = [name for name in single if not uses[name] and name[1] not in public]
+    return [":".join(name) for name in single], [":".join(name) for name in splitters]
 
 
-ROWS = {
-    "Table",
-    "Columns",
-    "RawBlock",
-    "Chunks",
-    "SparseRows",
-    "Batch",
-    "Rows",
-    "Block",
-    "Chunk",
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def find_names(path: Path, tree: ast.Module) -> dict[str, tuple[str, str]]:
+    """Return the classes of a module and the names that it imports, each with its module and its name there."""
+    names = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            names[node.name] = (module_name(path), node.name)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
+    return names
+
+
+def public_names(modules: dict[Path, ast.Module]) -> set[str]:
+    """Return the words of the public names' table, and the classes of the registry."""
+    texts = [modules[SOURCE / "__init__.py"], modules[SOURCE / "registry.py"]]
+    words = [node.value for tree in texts for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return {word for text in words if isinstance(text, str) for word in text.replace(":", " ").split()}
+
+
+ROWS = {"Table", "Columns", "RawBlock", "Chunks", "SparseRows", "Batch", "Rows", "Block", "Chunk"}
+"""Names under which rows on their way in have been kept."""
+OTHERS = {
+    "auto/drift/block.py",  # a block that was learnt, with its predictions
+    "compose/columns.py",  # learners, one for each target
+    "dictionary/rows.py",  # the stored points of a dictionary
+    "reproduce/outcome.py",  # a table of figures for printing
 }
-"""Names under which rows on their way in have been kept; each class of such a name counts."""
+"""Files with a class of such a name that holds something else."""
 
 
-def find_containers(trees: Any) -> list[str]:
+def find_containers(modules: dict[Path, ast.Module]) -> list[str]:
     return [
-        node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name in ROWS
+        f"{path.relative_to(SOURCE)}:{node.name}"
+        for path, tree in modules.items()
+        if str(path.relative_to(SOURCE)) not in OTHERS
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and node.name in ROWS
     ]
 
 

@@ -31,7 +31,7 @@ BASES = {
             "FeatureLearner",
             "GradientLearner",
         ),
-        *("LandmarkLearner", "Learner", "LeastSquares", "LossLearner", "MarginLearner", "NewtonBounds"),
+        *("LandmarkLearner", "Learner", "LeastSquares", "LossLearner", "MarginLearner"),
         *("SparseLearner", "TabularLearner", "UnboundedCorrections"),
     ],
     "losses": ["Loss", "MarginLoss", "ScalarLoss", "VectorLoss"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,28 @@ import numpy.typing as npt
 from nystream._core.atoms import KernelNewton, NewtonRow
 from nystream._core.landmarks import WhitenedRow
 from nystream._core.linalg import Triangle
+from nystream.data.inputs import as_labels
 from nystream.dictionary.rows import Rows
 from nystream.features.base import LARGEST, refuse_large
 from nystream.kernels.base import Kernel, checked_kernel
+from nystream.learners.bounds import AGAINST, BoundTerms
 from nystream.learners.families.averaging import Averaging
-from nystream.learners.kons_bounds import GAIN, OUTSIDE, PREDICTION, ROUND, WIDTH, NewtonBounds
+from nystream.learners.families.loss import LossLearner
+from nystream.learners.kons_bounds import (
+    GAIN,
+    GRAD,
+    LEVERAGE,
+    OUTSIDE,
+    PREDICTION,
+    ROUND,
+    WIDTH,
+    a_priori_dimension,
+    sharp_terms,
+)
 from nystream.losses import Loss, as_loss
+from nystream.losses.label_bound import LabelBound
 from nystream.losses.steps import Eta, checked_eta, newton_steps, warn_if_on_kink
-from nystream.runtime.params import at_least, positive
+from nystream.runtime.params import at_least, one_of, positive
 from nystream.runtime.types import Array
 
 __all__ = ["KONS"]
@@ -28,7 +43,7 @@ CHUNK = 512
 """Rows whose predictions are computed together."""
 
 
-class KONS(NewtonBounds, Averaging):
+class KONS(LabelBound, LossLearner, Averaging):
     """Kernel online Newton step: logarithmic regret for curved losses against every function, at O(t^2) a round.
 
     A_t = lam I + sum_s eta_s g_s g_s' is the metric of the gradients g_s = l'(y_s, p_s) phi(x_s) in the kernel's space.
@@ -86,8 +101,11 @@ class KONS(NewtonBounds, Averaging):
     (16.072607, 17.009407)
     """
 
+    points_: Rows
+    record_: Rows
     scale_: Rows
     v_: Rows
+    total_loss_: float
     trace_: float
     _coef: Array | None = None  # coefficients of u, computed by the first prediction
     _index: npt.NDArray[np.intp] | None = None  # which stored points have a row in the factor, computed when needed
@@ -361,6 +379,101 @@ class KONS(NewtonBounds, Averaging):
             said = np.clip(np.cumsum(change, axis=1), -self.clip, self.clip)
             P[i : i + CHUNK, 0] = said @ lasts / self.n_seen_
         return P
+
+    # -- regret and its bounds -----------------------------------------------------------------------------------------
+    def regret_against(self, values: Any, Y: Any) -> float:
+        """Return the cumulative loss minus that of a comparator with predictions `values` (n_seen,) for labels Y."""
+        f = self._comparator(values)
+        y = as_labels(Y, self.labels, len(f))[:, 0]
+        return (self.total_loss_ if self.d_ else 0.0) - float(np.sum(self._loss.value(y, f)))
+
+    def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
+        """Return a bound on the regret against every f with |f|^2 <= norm2 and |f(x_t)| <= clip; see `bound_terms`.
+
+        f may be any function of the kernel's space, so that `against` makes no difference. Infinite once a real label
+        of a curved loss was beyond clip.
+        """
+        one_of("against", against, AGAINST)
+        return self.bound_terms(self._norm2(norm2, changes)).total
+
+    def bound_terms(self, norm2: float, values: Any = None) -> BoundTerms:
+        """Return the terms of the sharp bound::
+
+            1/2 [ lam norm2 + sum g' A_t^-1 g + sum (z_t eta_t - sigma) (g'(w_t - f))^2 ]
+
+        z_t is 1 (in sketches: whether the round entered). `values` (n_seen,), the comparator's predictions, make the
+        last sum exact; without them each of its terms is replaced by a bound that holds for every f.
+        """
+        f = None if values is None else self._comparator(values)
+        if f is not None and np.abs(f).max(initial=0.0) > self.clip * (1 + 1e-9):
+            raise ValueError(
+                f"the bound holds against functions within [-clip, clip] = +-{self.clip!r}; scale values down"
+            )
+        record = self._record
+        terms = sharp_terms(
+            *(record[:, i] for i in (GRAD, PREDICTION, GAIN, LEVERAGE)),
+            lam=self.lam,
+            clip=self.clip,
+            sigma=self._steps.sigma,
+            norm2=norm2,
+            f=None if f is None else f[record[:, ROUND].astype(int) - 1],
+        )
+        return terms._replace(excess=math.inf) if self.void_ else terms
+
+    def published_bound(self, norm2: float, a_priori: bool = False) -> BoundTerms:
+        """Return the bound of Theorem 1 of the paper: lam norm2 + d_onl/eta_T + 4 clip^2 L^2 sum_t (eta_t - sigma).
+
+        d_onl is `online_dimension`; `a_priori` replaces it by d_eff(r) (1 + log(1 + kappa^2 T/r)), r = lam/(eta_1 L^2),
+        of the raw kernel, which depends on the points alone; O(n^3).
+        """
+        if not self.n_seen_:
+            return BoundTerms(self.lam * norm2, 0.0, 0.0)
+        eta, L = self._steps.at(np.arange(1, self.n_seen_ + 1)), self._loss.lipschitz(self.clip)
+        dimension = self.online_dimension()
+        if a_priori:
+            dimension = a_priori_dimension(self.kernel, self._gradients()[0], self.lam / (eta[0] * L * L), self.n_seen_)
+        excess = 4 * (self.clip * L) ** 2 * float(np.maximum(eta - self._steps.sigma, 0.0).sum())
+        excess = math.inf if self.void_ else excess
+        return BoundTerms(self.lam * norm2, dimension / float(eta[-1]), excess)
+
+    @property
+    def pivots(self) -> Array:
+        """Squares of the diagonal of L, one for each gradient in the metric: each at least lam."""
+        return self._factor.diagonal**2 if self.d_ else np.zeros(0)
+
+    def log_det(self) -> float:
+        """log det(A_t / lam) = log det(I + D K D/lam), D the scales l' sqrt(eta)."""
+        return float(2 * np.log(self._factor.diagonal / math.sqrt(self.lam)).sum()) if self.d_ else 0.0
+
+    def online_dimension(self) -> float:
+        """Return the sum over rounds of d^2 s/(1 + d^2 s), the leverage of the scaled point when it arrived."""
+        record = self._record
+        s = record[:, GAIN] * record[:, GRAD] ** 2 * record[:, LEVERAGE]
+        return float((s / (1 + s)).sum())
+
+    def effective_dimension(self) -> float:
+        """Return tr D K D (D K D + lam I)^-1, the effective dimension of the gradients at this ridge. O(n^3)."""
+        if not self.d_:
+            return 0.0
+        inverse = self._factor.solve(np.eye(self._factor.n))
+        return float(self._factor.n - self.lam * np.vdot(inverse, inverse))
+
+    @property
+    def _record(self) -> Array:
+        return self.record_.view if self.d_ else np.zeros((0, WIDTH))
+
+    def _gradients(self) -> tuple[Array, Array, Array]:
+        """Return points, derivatives and step sizes of all rounds with a gradient."""
+        record = self._record
+        live = record[:, GRAD] != 0
+        points = self.points_.view[live] if self.d_ else np.zeros((0, 1))
+        return points, record[live, GRAD], self._steps.at(record[live, ROUND])
+
+    def _comparator(self, values: Any) -> Array:
+        f = as_labels(values, "real", self.n_seen_, name="values")
+        if f.shape[1] != 1:
+            raise ValueError(f"values must be one number for each of the {self.n_seen_} rounds, got shape {f.shape}")
+        return f[:, 0]
 
     # -- the rest of a learner -----------------------------------------------------------------------------------------
     def _widen(self, d: int) -> None:

@@ -42,8 +42,24 @@ def _param(name: str, doc: str, converter: Any) -> Any:
     return Param(Params._dummy(), name, doc, converter)
 
 
-class _Inputs(HasInputCols):  # type: ignore[misc]
-    """The columns to learn from: one of vectors or arrays (`featuresCol`), or several of any kind (`inputCols`)."""
+class _Settings(HasInputCols, HasWeightCol, HasValidationIndicatorCol, HasSeed):  # type: ignore[misc]
+    """Parameters of the estimators, which their models keep: columns, and those of `fit_auto` in the spelling of Spark.
+
+    The columns to learn from are one of vectors or arrays (`featuresCol`), or several of any kind (`inputCols`).
+    """
+
+    landmarks: Any = _param("landmarks", "landmarks of each of the six first ridges (>= 1)", TypeConverters.toInt)
+    big: Any = _param("big", "landmarks of the large ridge (>= 0); not set: by rows", TypeConverters.toInt)
+    rough: Any = _param("rough", "landmarks of the Laplacian ridge (>= 0); not set: by rows", TypeConverters.toInt)
+    sampleSize: Any = _param("sampleSize", "rows at most that the design is made from (>= 1)", TypeConverters.toInt)
+    heldFraction: Any = _param("heldFraction", "share of rows held back for choices (0 to 1)", TypeConverters.toFloat)
+    taskMemory: Any = _param("taskMemory", "bytes that the sums of a task may take", TypeConverters.toFloat)
+
+    def _set_defaults(self) -> None:
+        self._setDefault(landmarks=300, sampleSize=20_000, heldFraction=0.1, taskMemory=256e6, seed=0)
+
+    def _get(self, param: Any) -> Any:
+        return self.getOrDefault(param) if self.isDefined(param) else None
 
     def setInputCols(self, value: list[str]) -> Any:
         """Set the columns to learn from, in place of `featuresCol`: numbers, booleans, strings, dates and times."""
@@ -81,23 +97,6 @@ class _Inputs(HasInputCols):  # type: ignore[misc]
         if taken is not None:
             raise ValueError(f"the frame has a column {taken!r} already, which is to be made; rename or drop it")
         return StructType([*schema.fields, *fields])
-
-
-class _Settings(_Inputs, HasWeightCol, HasValidationIndicatorCol, HasSeed):  # type: ignore[misc]
-    """Parameters of the estimators, which their models keep: those of `fit_auto`, in the spelling of Spark."""
-
-    landmarks: Any = _param("landmarks", "landmarks of each of the six first ridges (>= 1)", TypeConverters.toInt)
-    big: Any = _param("big", "landmarks of the large ridge (>= 0); not set: by rows", TypeConverters.toInt)
-    rough: Any = _param("rough", "landmarks of the Laplacian ridge (>= 0); not set: by rows", TypeConverters.toInt)
-    sampleSize: Any = _param("sampleSize", "rows at most that the design is made from (>= 1)", TypeConverters.toInt)
-    heldFraction: Any = _param("heldFraction", "share of rows held back for choices (0 to 1)", TypeConverters.toFloat)
-    taskMemory: Any = _param("taskMemory", "bytes that the sums of a task may take", TypeConverters.toFloat)
-
-    def _set_defaults(self) -> None:
-        self._setDefault(landmarks=300, sampleSize=20_000, heldFraction=0.1, taskMemory=256e6, seed=0)
-
-    def _get(self, param: Any) -> Any:
-        return self.getOrDefault(param) if self.isDefined(param) else None
 
 
 class _Learning(_Settings):

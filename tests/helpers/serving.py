@@ -8,12 +8,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Calls:
         sent = {"Content-Type": kind} if content is not None else {}
         if self.token is not None:
             sent["Authorization"] = f"Bearer {self.token}"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.request(method, path, content, {**sent, **(headers or {})})
             answer = connection.getresponse()
@@ -102,13 +103,17 @@ class Running(Calls):
 
     def __enter__(self) -> Running:
         self._thread.start()
-        assert self._ready.wait(120)
-        wait_until_ready(self)
+        assert self._ready.wait(PATIENCE)
+        try:
+            wait_until_ready(self)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stop()
-        self._thread.join(400)
+        self._thread.join(PATIENCE + 100)
         self._socket.close()
         assert not self._thread.is_alive()
 
@@ -136,7 +141,7 @@ def after_a_crash(running: Running, folder: Path) -> Path:
     """What the disk would hold if the process were killed now."""
     copied = _Copied(folder)
     running.service.writer.submit(copied)
-    return copied.future.result(60)
+    return copied.future.result(PATIENCE)
 
 
 def has_ended(pid: int) -> bool:
@@ -150,12 +155,16 @@ def has_ended(pid: int) -> bool:
 
 
 class Process(Calls):
-    """A server as `nystream serve` starts it."""
+    """A server as `nystream serve` starts it. A fixture kills those that a test leaves behind."""
+
+    running: ClassVar[set[Process]] = set()
 
     def __init__(self, folder: Path, *options: str, wait: bool = True) -> None:
         command = [sys.executable, "-m", "nystream.cli.main", "serve", str(folder), "--port", "0"]
         command += ["--timeout", f"{PATIENCE}s", "--drain-seconds", f"{PATIENCE}", *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # a pipe that nobody reads would stop the server
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._errors, text=True)
+        Process.running.add(self)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         self.port = int(line.rstrip().rpartition(":")[2]) if "http://" in line else 0
@@ -164,8 +173,15 @@ class Process(Calls):
 
     def end(self) -> tuple[int, str]:
         """Exit code and what it wrote."""
-        out, err = self.process.communicate(timeout=300)
-        return self.process.returncode, out + err
+        try:
+            out, _ = self.process.communicate(timeout=PATIENCE)
+        finally:
+            self.process.kill()
+            self.process.wait()
+            Process.running.discard(self)
+        with self._errors as errors:
+            errors.seek(0)
+            return self.process.returncode, out + errors.read()
 
     def kill(self) -> None:
         self.process.kill()

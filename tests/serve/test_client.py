@@ -260,12 +260,12 @@ def test_a_learn_whose_server_is_killed_in_the_middle_is_repeated_exactly(tmp_pa
             except ConnectionError as error:
                 failed.append(error)
 
-    thread = threading.Thread(target=call)
+    thread = threading.Thread(target=call, daemon=True)
     thread.start()
     while server.call("GET", "/models/m")[1]["champion"]["rows"] < 200:  # it is being applied
         assert thread.is_alive()
     server.kill()
-    thread.join(60)
+    thread.join(300)
     assert len(failed) == 1
     server = Process(tmp_path)
     try:

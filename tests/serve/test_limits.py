@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 
+import numpy as np
 import pytest
 
 pytest.importorskip("starlette")
@@ -14,7 +15,7 @@ pytest.importorskip("uvicorn")
 
 from serving import CONFIG, Process, Running, learn, rows
 
-from nystream.serve import answering, learning, recovery, routes_admin, store
+from nystream.serve import answering, learning, recovery, routes, routes_admin, store
 from nystream.serve.helper import Helpers
 from nystream.serve.refusals import Refusal
 from nystream.serve.settings import Limits
@@ -254,3 +255,34 @@ def test_an_answer_of_another_process_is_that_of_this_one(tmp_path, monkeypatch)
         monkeypatch.setattr(answering, "HEAVY", 0)
         assert server.post("/models/m/predict", asked) == here
         assert server.service.answering.helpers._idle.qsize() == 1
+
+
+def test_a_large_body_is_read_by_another_process_like_a_small_one(tmp_path, monkeypatch):
+    found, labels = rows(300)
+    found = [{**row, "c": "xyz"[i % 3]} for i, row in enumerate(found)]
+    body = {"rows": found, "labels": labels}
+    columns = {"a": "number", "b": "number", "c": "category"}
+    config = {"columns": columns, "target": "y", "task": "regression", "learner": "pkrr"}
+    with Running(tmp_path) as server:
+        helpers = server.service.answering.helpers
+        for name in ("m", "small"):
+            server.create(name, config)
+        small = server.post("/models/small/step", body)
+        assert helpers._idle.qsize() == 0
+        monkeypatch.setattr(routes, "LARGE", 1000)
+        large = server.post("/models/m/step", body, "once")
+        assert helpers._idle.qsize() == 1
+        np.testing.assert_allclose(large["predictions"], small["predictions"], rtol=1e-9, atol=1e-9)
+        assert server.post("/models/m/step", body, "once") == large
+        assert len(server.post("/models/m/predict", {"rows": found})["predictions"]) == 300
+        wrong = {"rows": [*found[:-1], {**found[-1], "a": "text"}], "labels": labels}
+        status, answer = server.call("POST", "/models/m/learn", wrong)
+        assert (status, "row 299: column 'a'" in answer["error"]) == (422, True)
+        assert server.call("POST", "/models/m/learn", {**body, "other": 1})[0] == 422
+        assert (
+            server.post("/models/m/learn", {"rows": [{**row, "new": 1} for row in found], "labels": labels})["row"]
+            == 600
+        )
+        notes = server.call("GET", "/models/m")[1]["notes"]
+        assert [note["about"] for note in notes if note.get("cause") == "unknown column"] == ["new"]
+        assert helpers._idle.qsize() == 1

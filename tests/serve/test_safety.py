@@ -253,7 +253,7 @@ def test_a_full_queue_answers_429_with_a_time_to_come_again(tmp_path):
             status, _, headers = server.raw("POST", "/models/m/learn", {"rows": found, "labels": labels})
             seen.add((status, headers.get("retry-after")))
 
-        threads = [threading.Thread(target=send, args=(seed,)) for seed in range(12)]
+        threads = [threading.Thread(target=send, args=(seed,), daemon=True) for seed in range(12)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -295,7 +295,7 @@ def test_hostile_requests_are_never_a_fault_of_ours(server):
 def test_a_client_that_never_finishes_is_cut_off(tmp_path):
     with Running(tmp_path, limits=Limits(seconds=3.0)) as server:
         server.create("m")
-        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as slow:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=300) as slow:
             slow.sendall(b"POST /models/m/learn HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
             assert b" 408 " in slow.recv(1000)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ __all__ = ["StandardizedTarget"]
 
 LARGEST = 1e150
 """Targets are clipped to this, so that their squares are finite."""
+TINY = 1e-300
+"""Stands for a count of 0 in a quotient."""
 
 
 class StandardizedTarget(Wrapper):
@@ -75,7 +78,7 @@ class StandardizedTarget(Wrapper):
     @property
     def _moments(self) -> tuple[Array, Array]:
         """Return mean and deviation (K,) of the targets so far."""
-        mean = self.first_ + self.total_ / np.maximum(self.count_, 1e-300)
+        mean = self.first_ + self.total_ / np.maximum(self.count_, TINY)
         return np.where(self.count_ > 0, mean, 0.0), _deviation(self.spread_, self.count_)
 
     @property
@@ -105,7 +108,22 @@ class StandardizedTarget(Wrapper):
             raise
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
+        if len(y) == 1 and self.count_[0] > 0 and abs(y[0]) <= LARGEST:
+            return self._step_single(x, float(y[0]), weight)
         return self._run(x[None], y[None], None if weight == 1.0 else np.array([weight]))[0]
+
+    def _step_single(self, x: Array, y: float, weight: float) -> Array:
+        """Do a round of one target after the first, in numbers instead of arrays; bit for bit as `_run`."""
+        first, count, total, spread = (float(a[0]) for a in (self.first_, self.count_, self.total_, self.spread_))
+        u, mean, deviation = y - first, total / max(count, TINY), _deviation_of(spread, count)
+        after, total = count + weight, total + weight * u
+        spread += weight * ((u - mean) * (u - mean)) * (count / max(after, TINY))
+        z = (u - total / max(after, TINY)) / _deviation_of(spread, after)
+        if self.bound is not None:
+            z = min(max(z, -self.bound), self.bound)
+        p = self.learner_.step_clean(x, np.array([z]), weight)
+        self.count_, self.total_, self.spread_ = np.array([after]), np.array([total]), np.array([spread])
+        return (first + mean) + deviation * p
 
     def _scaled(self, Y: Array, weights: Array | None) -> tuple[Array, Array, Array]:
         """Count rows. Return targets scaled by the rows up to each, and mean and deviation (n, K) before each."""
@@ -115,8 +133,8 @@ class StandardizedTarget(Wrapper):
         U = Y - self.first_
         counts = _running(self.count_, np.broadcast_to(w, Y.shape))
         totals = _running(self.total_, w * U)
-        means = totals / np.maximum(counts, 1e-300)
-        share = counts[:-1] / np.maximum(counts[1:], 1e-300)
+        means = totals / np.maximum(counts, TINY)
+        share = counts[:-1] / np.maximum(counts[1:], TINY)
         spreads = _running(self.spread_, w * (U - means[:-1]) ** 2 * share)
         deviations = _deviation(spreads, counts)
         self.count_, self.total_, self.spread_ = counts[-1].copy(), totals[-1].copy(), spreads[-1].copy()
@@ -128,7 +146,11 @@ class StandardizedTarget(Wrapper):
 
 
 def _deviation(spread: Array, count: Array) -> Array:
-    return np.where(spread > 0, np.sqrt(spread / np.maximum(count, 1e-300)), 1.0)
+    return np.where(spread > 0, np.sqrt(spread / np.maximum(count, TINY)), 1.0)
+
+
+def _deviation_of(spread: float, count: float) -> float:
+    return math.sqrt(spread / max(count, TINY)) if spread > 0 else 1.0
 
 
 def _running(start: Array, increments: Array) -> Array:

@@ -1,15 +1,17 @@
 """Compute predictions: quick ones in the event loop, others in a thread, long ones on a copy of the model.
 
 A prediction holds the model's read lock, and the thread that learns waits for it. A long prediction therefore works on
-a copy. A very long one works in another process, since threads of one process take turns with the interpreter.
+a copy. A very long one works in another process, since threads of one process take turns with the interpreter. Large
+bodies of requests are read in another process for the same reason.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,12 +25,15 @@ from nystream.serve.helper import Helpers
 from nystream.serve.json_text import to_json
 from nystream.serve.parts import Part
 from nystream.serve.refusals import Refusal
+from nystream.serve.row_formats import Rows
 from nystream.serve.rows import Batch
+from nystream.serve.settings import Limits
 
 __all__ = ["Answering"]
 
-THREADS, LONG_THREADS = 4, 2
-"""Threads for work of milliseconds, and for work of seconds, which therefore never fills the first ones."""
+THREADS, LONG_THREADS, READING_THREADS = 4, 2, 2
+"""Threads for work of milliseconds, for work of seconds, which therefore never fills the first ones, and threads that
+wait while another process reads a large body."""
 MOST_LONG = 16
 """Long requests that run or wait; more are refused."""
 INLINE = 0.001
@@ -53,6 +58,7 @@ class Answering:
         self.helpers = Helpers()
         self._pool = ThreadPoolExecutor(THREADS, "predict")
         self._long = ThreadPoolExecutor(LONG_THREADS, "long")
+        self._reading = ThreadPoolExecutor(READING_THREADS, "read")
         self._open = 0
 
     async def aside(self, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -103,8 +109,20 @@ class Answering:
         found: bytes = self.helpers.call("answer", content, described, batch.pack(), wishes, seconds=self._seconds)
         return found
 
+    async def read_rows(
+        self, form: Form, kind: str, body: bytes, query: Mapping[str, str], limits: Limits, *, is_labelled: bool
+    ) -> Rows:
+        """Read a large body and check its rows, in another process."""
+        arguments = (to_json(form.described()), kind, body, dict(query), limits, is_labelled)
+        call = partial(self.helpers.call, "read_rows", *arguments, seconds=self._seconds)
+        loop = asyncio.get_running_loop()
+        packed, options, unknown = await loop.run_in_executor(self._reading, call)
+        batch = await self.aside(Batch.unpack, packed)
+        return Rows(None, batch.n, options=options, batch=batch, unknown=unknown)
+
     def close(self) -> None:
         """Wait for what runs; what waits is cancelled."""
+        self._reading.shutdown(wait=False, cancel_futures=True)
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._long.shutdown(wait=False, cancel_futures=True)
         self.helpers.close()

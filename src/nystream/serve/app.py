@@ -61,7 +61,7 @@ class Call:
 
     @property
     def query(self) -> Any:
-        return self.request.query_params
+        return self.request.query_params if self.request.scope["query_string"] else {}
 
     @property
     def kind(self) -> str:
@@ -74,9 +74,10 @@ class Call:
             return None, b""
         if len(key) > LONGEST_KEY or not key.isprintable():
             raise Refusal(422, f"Idempotency-Key must be 1 to {LONGEST_KEY} printable characters")
-        target = f"{self.request.url.path}?{self.request.url.query}".encode()
-        digest = hashlib.blake2b(target + b"\0" + self.body, digest_size=16).digest()
-        return key, digest
+        scope = self.request.scope
+        digest = hashlib.blake2b(f"{scope['path']}?".encode() + scope["query_string"] + b"\0", digest_size=16)
+        digest.update(self.body)
+        return key, digest.digest()
 
 
 Handler = Callable[[Call], Awaitable[Response]]
@@ -118,7 +119,7 @@ def endpoint(service: Host, handler: Handler, role: str | None) -> Callable[[Req
         finally:
             current_request.reset(before)
         seconds = time.perf_counter() - began
-        response.headers["X-Request-Id"] = info.id
+        response.raw_headers.append((b"x-request-id", info.id.encode()))
         timing.observe(seconds)
         service.timings.count(name, response.status_code)
         service.audit.write(info, role, response.status_code, seconds)
@@ -170,9 +171,11 @@ def refuse_on_replica(settings: Settings) -> None:
 
 
 def _describe(request: Request) -> RequestInfo:
-    address = request.client.host if request.client is not None else ""
+    scope = request.scope
+    client, names = scope.get("client"), scope.get("path_params", {})
     id = new_request_id(request.headers.get("x-request-id"))
-    return RequestInfo(id, address, request.method, request.url.path[:LONGEST_PATH], request.path_params.get("name"))
+    path = scope["path"][:LONGEST_PATH]
+    return RequestInfo(id, client[0] if client else "", request.method, path, names.get("name"))
 
 
 def _check_origin(request: Request, service: Host) -> None:
@@ -180,7 +183,7 @@ def _check_origin(request: Request, service: Host) -> None:
     host = request.headers.get("host", "")
     if not service.tokens.needed:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-        if not is_loopback(name.strip("[]")):
+        if not is_loopback(name.strip("[]")[:LONGEST_PATH]):
             raise Refusal(403, f"without tokens only this machine is served, and it is not called {host[:60]!r}")
     origin = request.headers.get("origin")
     if origin is not None and origin.partition("://")[2] != host and origin not in service.settings.origins:
@@ -217,29 +220,41 @@ async def _not_found(request: Request, error: Exception) -> Response:
     return refused(Refusal(status, text.get(status, "the request cannot be answered"), headers))
 
 
-def application(service: Host, routes: list[Route], quick: dict[tuple[str, int], Any]) -> Any:
+def application(service: Host, routes: list[Route], quick: dict[tuple[str, Any], Any]) -> Any:
     """All routes, and nothing else.
 
-    `quick` has the endpoints of /models/NAME/VERB and /models/NAME/keys/KEY/VERB by verb and number of parts: the
-    requests that come by the thousand go past the list of routes, which costs more than many a learner.
+    `quick` has the endpoints that are called by the thousand: they go past the list of routes, which costs more than
+    many a learner.
     """
     app = _routed(service, routes)
     if service.settings.origins:
         return app
 
     async def called(scope: Any, receive: Any, send: Any) -> None:
-        if scope["type"] == "http" and scope["method"] == "POST":
-            parts = scope["path"].split("/")
-            found = quick.get((parts[-1], len(parts)))
-            if found is not None and parts[1] == "models" and "" not in parts[1:]:
-                if len(parts) == 6 and parts[3] != "keys":
-                    return await app(scope, receive, send)
-                scope["path_params"] = {"name": parts[2]} if len(parts) == 4 else {"name": parts[2], "key": parts[4]}
-                response = await found(Request(scope, receive))
-                return await response(scope, receive, send)
-        return await app(scope, receive, send)
+        found = _find(quick, scope) if scope["type"] == "http" else None
+        if found is None:
+            return await app(scope, receive, send)
+        response = await found(Request(scope, receive))
+        return await response(scope, receive, send)
 
     return called
+
+
+def _find(quick: dict[tuple[str, Any], Any], scope: Any) -> Any:
+    """Return the endpoint of a frequent request, or None; enter the names of its path into the scope.
+
+    The key of a path without names is the method and the path. That of POST /models/NAME/VERB, and of
+    POST /models/NAME/keys/KEY/VERB, is the verb and the number of parts.
+    """
+    found = quick.get((scope["method"], scope["path"]))
+    if found is not None or scope["method"] != "POST":
+        return found
+    parts = scope["path"].split("/")
+    found = quick.get((parts[-1], len(parts)))
+    if found is None or parts[1] != "models" or "" in parts[1:] or (len(parts) == 6 and parts[3] != "keys"):
+        return None
+    scope["path_params"] = {"name": parts[2]} if len(parts) == 4 else {"name": parts[2], "key": parts[4]}
+    return found
 
 
 def _routed(service: Host, routes: list[Route]) -> Starlette:

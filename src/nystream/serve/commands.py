@@ -173,6 +173,10 @@ class Learn(Event):
         self.rows = count if batch is None else batch.n
         self.size = 100 * count if batch is None else batch.nbytes
 
+    @property
+    def only_appends(self) -> bool:  # type: ignore[override]
+        return self.batch is not None and self._source is None
+
     def check(self, store: Store) -> None:
         if self.batch is None:
             if self.entry.form is None:

@@ -1,11 +1,12 @@
-"""Processes beside the server for work that may take for ever. They have their own interpreter, and can be killed.
+"""Processes beside the server for work that takes long. They have their own interpreter, and can be killed.
 
-They load files that people upload, which may be forged, and explain predictions over very many columns, which would
-keep the interpreter from the threads that learn and answer.
+They read large bodies of requests, explain predictions over very many columns, and load files that people upload, which
+may be forged. In a thread of the server such work would keep the interpreter from the threads that learn and answer.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import queue
@@ -24,7 +25,9 @@ from nystream.serve import learning
 from nystream.serve.form import Form, one_line
 from nystream.serve.json_text import to_json
 from nystream.serve.refusals import Refusal
+from nystream.serve.row_formats import decoded
 from nystream.serve.rows import Batch
+from nystream.serve.settings import Limits
 
 __all__ = ["Helpers"]
 
@@ -50,14 +53,25 @@ def answer(content: bytes, form: bytes, rows: bytes, wishes: dict[str, Any]) -> 
     return to_json(learning.answer(model, described, Batch.unpack(rows), wishes, ReadWriteLock()))
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"check_file": check_file, "answer": answer}
+def read_rows(
+    form: bytes, kind: str, body: bytes, query: dict[str, str], limits: Limits, is_labelled: bool
+) -> tuple[bytes, dict[str, Any], list[str]]:
+    """Read the body of a request and check its rows; return them packed, the options, and the unknown columns."""
+    described, rows = Form.from_described(orjson.loads(form)), decoded(kind, body, query, limits)
+    unknown: list[str] = []
+    labels, weights = (rows.labels, rows.weights) if is_labelled else (None, None)
+    batch = described.batch(rows.table, labels, weights, unknown.extend, labelled=is_labelled)
+    return batch.pack(), rows.options, unknown
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {"check_file": check_file, "answer": answer, "read_rows": read_rows}
 
 
 class _Helper:
     """One process. It takes one call at a time."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-m", "nystream.serve.helper"]
+        command = [sys.executable, "-c", "from nystream.serve.helper import main; main()"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         self._read(START_SECONDS)
 
@@ -150,6 +164,7 @@ def main() -> None:
     given, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a learner prints is no answer
     _tell(told, None)
+    gc.disable()  # a large body is millions of objects, none of them in a cycle
     while head := given.read(_SIZE.size):
         name, arguments = pickle.loads(given.read(_SIZE.unpack(head)[0]))
         try:
@@ -157,13 +172,10 @@ def main() -> None:
         except Exception as error:
             found = error if isinstance(error, Refusal) else RuntimeError(f"{type(error).__name__}: {error}")
         _tell(told, found)
+        gc.collect()
 
 
 def _tell(told: Any, found: Any) -> None:
     content = pickle.dumps(found)
     told.write(_SIZE.pack(len(content)) + content)
     told.flush()
-
-
-if __name__ == "__main__":
-    main()

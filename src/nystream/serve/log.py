@@ -17,12 +17,14 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
+from sqlite3 import SQLITE_FULL
 from typing import Any, NamedTuple
 
 from nystream.serve.witness import DELETED, Witness
 
-__all__ = ["TABLES", "Broken", "Damaged", "Full", "Log", "Position", "checksum", "is_disk_error"]
+__all__ = ["TABLES", "Broken", "Damaged", "Full", "Log", "Position", "checksum", "is_disk_error", "is_full"]
 
 VERSION = 1
 TABLES = {
@@ -77,7 +79,13 @@ create table if not exists quarantine(id integer primary key, model integer not 
 create table if not exists copied(id integer primary key, model integer not null, key text not null,
   created real not null, event integer not null, mark integer not null, sum integer not null, unique(model, key));
 """
+_SET_PROGRESS = """insert into progress values(?, ?, ?, ?, ?, ?) on conflict(id) do update
+  set last = excluded.last, forgotten = excluded.forgotten, sum = excluded.sum"""
+_SET_MARK = """insert into mark values(?, ?, ?, ?) on conflict(id) do update
+  set acknowledged = excluded.acknowledged, clock = excluded.clock, sum = excluded.sum"""
 WAL_BYTES = 64 * 2**20
+AT_ONCE = (64, 32, 16, 8, 4, 2, 1)
+"""Rows that one statement inserts: few sizes, so that SQLite compiles few statements."""
 NOTES = 10_000
 """Notes kept: rollbacks, promotions, alarms."""
 
@@ -120,6 +128,11 @@ def is_disk_error(error: BaseException) -> bool:
     if isinstance(error, sqlite3.Error):
         return (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF in DISK_ERRORS
     return isinstance(error, Broken)
+
+
+def is_full(error: BaseException) -> bool:
+    """Return whether SQLite says that there is no room."""
+    return isinstance(error, sqlite3.Error) and (getattr(error, "sqlite_errorcode", 0) or 0) & 0xFF == SQLITE_FULL
 
 
 _DOUBLE = struct.Struct("<d")
@@ -178,6 +191,8 @@ class Log:
         """Events whose requests have no answer yet."""
         self.acknowledged = 0
         self._clock, self._started = 0.0, time.monotonic()
+        self._new: dict[str, list[tuple[Any, ...]]] = {"event": [], "answer": []}
+        """Rows of the open transaction that SQLite does not have yet: many rows in one statement take less time."""
         self.damage: list[str] = []
         """Sentences about rows that no model owns and that cannot be read."""
         self._read_state()
@@ -223,6 +238,7 @@ class Log:
             self.commit_seconds = time.perf_counter() - began
         except BaseException as error:
             self.seq, self.open_events = before, open_events
+            self._drop_new(dict.fromkeys(self._new, 0))
             self._restore_lanes(self._changed)
             if self.db.in_transaction:
                 try:
@@ -231,7 +247,7 @@ class Log:
                     raise Broken(f"{self.path}: {second}") from error
             if not isinstance(error, sqlite3.Error):
                 raise
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_FULL:
+            if is_full(error):
                 raise Full(str(error)) from None
             if is_disk_error(error):
                 raise Broken(f"{self.path}: {error}") from error
@@ -240,13 +256,14 @@ class Log:
             self.witness.write(model, self.last_of(model))
 
     def _write_state(self) -> None:
+        self._write_new()
         for lane in self._changed:
             last, forgotten = self._lanes[lane]
             row = (lane[0] * 2 + lane[1], *lane, last, forgotten)
-            self.db.execute("insert or replace into progress values(?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+            self.db.execute(_SET_PROGRESS, (*row, checksum(row)))
         self.acknowledged = max(self.acknowledged, min(self.open_events, default=self.seq + 1) - 1)
         mark = (1, self.acknowledged, self.clock)
-        self.db.execute("insert or replace into mark values(?, ?, ?, ?)", (*mark, checksum(mark)))
+        self.db.execute(_SET_MARK, (*mark, checksum(mark)))
 
     def _restore_lanes(self, before: dict[tuple[int, int], tuple[int, int] | None]) -> None:
         for lane, found in before.items():
@@ -259,25 +276,52 @@ class Log:
         self._changed.setdefault(lane, self._lanes.get(lane))
         self._lanes[lane] = (last, forgotten)
 
+    def _write_new(self) -> None:
+        """Give SQLite the new events and idempotency keys, some at a time."""
+        for table, rows in self._new.items():
+            place = 0
+            while place < len(rows):
+                count = next(size for size in AT_ONCE if size <= len(rows) - place)
+                some = rows[place : place + count]
+                marks = f"({', '.join('?' * len(some[0]))})"
+                self.db.execute(
+                    f"insert into {table} values{', '.join([marks] * count)}", list(chain.from_iterable(some))
+                )
+                place += count
+            rows.clear()
+
+    def _drop_new(self, counts: dict[str, int]) -> None:
+        """Forget the rows after so many that SQLite does not have yet."""
+        for name, count in counts.items():
+            del self._new[name][count:]
+
     @contextmanager
-    def savepoint(self) -> Iterator[None]:
-        """One command of the open transaction: if it raises, nothing of it is written, the others are."""
+    def savepoint(self, *, only_appends: bool = False) -> Iterator[None]:
+        """One command of the open transaction: if it raises, nothing of it is written, the others are.
+
+        One that does nothing but `append` and `promise` needs no savepoint of SQLite.
+        """
         before, changed = self.seq, {lane: self._lanes.get(lane) for lane in self._changed}
-        self.db.execute("savepoint command")
+        if not only_appends:
+            self._write_new()
+            self.db.execute("savepoint command")
+        counts = {name: len(rows) for name, rows in self._new.items()}
         try:
             yield
         except BaseException:
             self.open_events -= set(range(before + 1, self.seq + 1))
             self.seq = before
+            self._drop_new(counts)
             new = {lane: found for lane, found in self._changed.items() if lane not in changed}
             self._restore_lanes({**changed, **new})
             for lane in new:
                 del self._changed[lane]
-            if self.db.in_transaction:  # a full disk has ended the transaction already
+            if not only_appends and self.db.in_transaction:  # a full disk has ended the transaction already
                 self.db.execute("rollback to command")
                 self.db.execute("release command")
             raise
-        self.db.execute("release command")
+        if not only_appends:
+            self.db.execute("release command")
 
     # -- rows with checksums -------------------------------------------------------------------------------------------
     def insert(self, table: str, **values: Any) -> int:
@@ -300,6 +344,7 @@ class Log:
 
     def select(self, table: str, where: str = "true", values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
         """Rows of a table in the order of its columns. Raises Damaged where one is not what was written."""
+        self._write_new()
         statement = f"select {', '.join(TABLES[table])}, sum from {table} where {where}"
         found = self.db.execute(statement, values).fetchall()
         for row in found:
@@ -312,7 +357,7 @@ class Log:
         lane = (model, int(key is not None))
         last, forgotten = self._lanes.get(lane, (0, 0))
         row = (self.seq + 1, at, model, key, kind, body, last)
-        self.db.execute("insert into event values(?, ?, ?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+        self._new["event"].append((*row, checksum(row)))
         self.seq += 1
         self._set_lane(lane, self.seq, forgotten)
         self.open_events.add(self.seq)
@@ -364,12 +409,14 @@ class Log:
 
     def refuse(self, seq: int) -> None:
         """Empty an event that could not be applied and was never acknowledged; its key may be used again."""
+        self._write_new()
         if self.db.execute("select 1 from event where seq = ?", (seq,)).fetchone():
             self.update("event", seq, kind="refused", body=b"")
         self.db.execute("delete from answer where seq = ?", (seq,))
 
     def forget(self, model: int, seq: int, *, keyed: bool) -> None:
         """Delete the events that snapshots cover."""
+        self._write_new()
         lane = (model, int(keyed))
         last, forgotten = self._lanes.get(lane, (0, 0))
         some = "key is not null" if keyed else "key is null"
@@ -392,6 +439,7 @@ class Log:
 
     def remove_model(self, model: int) -> None:
         """Delete everything about a model, in the open transaction."""
+        self._write_new()
         parts = [row[0] for row in self.db.execute("select id from part where model = ?", (model,))]
         for part in parts:
             self.db.execute("delete from snapshot where part = ?", (part,))
@@ -407,6 +455,7 @@ class Log:
 
     def delete_key(self, model: int, key: str) -> None:
         """Delete the state, the open predictions and the rows of one key."""
+        self._write_new()
         for (seq,) in self.db.execute("select seq from event where model = ? and key = ?", (model, key)).fetchall():
             self.update("event", seq, kind="deleted", body=b"")
         for table in ("keyed", "waiting", "source", "copied"):
@@ -414,9 +463,11 @@ class Log:
 
     def answered(self, key: str) -> tuple[int, bytes, bytes | None] | None:
         """Number, digest and answer of the request with that idempotency key."""
-        found = self.db.execute(
-            "select id, key, seq, tick, digest, body, sum from answer where key = ?", (key,)
-        ).fetchone()
+        found = next((row for row in self._new["answer"] if row[1] == key), None)
+        if found is None:
+            found = self.db.execute(
+                "select id, key, seq, tick, digest, body, sum from answer where key = ?", (key,)
+            ).fetchone()
         if found is None:
             return None
         check_row("answer", found)
@@ -425,7 +476,7 @@ class Log:
     def promise(self, key: str, seq: int, digest: bytes) -> None:
         """Remember a key together with its event, whose number is also that of the row."""
         row = (seq, key, seq, self.clock, digest, None)
-        self.db.execute("insert into answer values(?, ?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+        self._new["answer"].append((*row, checksum(row)))
 
     def keep_answers(self, answers: dict[int, bytes]) -> None:
         for seq, body in answers.items():
@@ -510,6 +561,7 @@ class Log:
     # -- the rest: small statements of rare commands -------------------------------------------------------------------
     def run(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
         """One statement."""
+        self._write_new()
         return self.db.execute(statement, values)
 
     def note(self, model: int, kind: str, body: str, at: float) -> None:

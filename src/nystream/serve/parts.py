@@ -30,6 +30,8 @@ PAUSE = 0.005
 """Seconds that a prediction should wait for rows that are being learnt, at most."""
 MEMORY, LARGEST = 64, 4096
 """Rows over which the time of a row is averaged, about, and rows of the largest piece."""
+TIMED = 8
+"""Of pieces of a single row one in so many is timed."""
 OVERHEAD = 30_000
 """Bytes of a model in memory beside its arrays, about."""
 
@@ -136,7 +138,8 @@ class Part:
     def _learn_piece(self, batch: Batch, at: float) -> tuple[Any, list[Alarm]]:
         assert self.model is not None
         assert self.form is not None
-        began, used = time.perf_counter(), time.thread_time()
+        began = time.perf_counter()
+        used = time.thread_time() if self._times_next(batch.n) else None
         meter, watch = self.meter, self.watch
         alarms: list[Alarm] = []
         look = self._look(batch) if meter.wants_look and batch.labels is not None else None
@@ -151,12 +154,18 @@ class Part:
             if meter.wants_point:
                 meter.point(at, self.rate.value, learning.relied_on(self.model), self.bytes)
                 alarms += watch.reported(learning.reported(self.model))
-        seconds = time.perf_counter() - began
-        self.replay_seconds += seconds
-        each = (time.thread_time() - used) / batch.n
-        self.row_seconds += (each - self.row_seconds) * batch.n / (batch.n + MEMORY)
-        self.piece = min(2 ** int(np.log2(max(PAUSE / max(self.row_seconds, 1e-9), 1.0))), LARGEST)
+        self.replay_seconds += time.perf_counter() - began
+        if used is not None:
+            each = (time.thread_time() - used) / batch.n
+            share = max(batch.n, TIMED)
+            self.row_seconds += (each - self.row_seconds) * share / (share + MEMORY)
+            self.piece = min(2 ** int(np.log2(max(PAUSE / max(self.row_seconds, 1e-9), 1.0))), LARGEST)
         return predictions, alarms
+
+    def _times_next(self, rows: int) -> bool:
+        """Whether the next piece is timed: of single rows only some are, since the clock of a thread is slow."""
+        assert self.model is not None
+        return rows > 1 or self.model.n_seen % TIMED == 0
 
     def unlearn(self, batch: Batch, seq: int) -> None:
         """Forget rows."""

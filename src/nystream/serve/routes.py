@@ -23,7 +23,7 @@ from nystream.serve.tokens import ROLES
 __all__ = ["TABLE", "Table", "quick", "routes", "worker_table"]
 
 LARGE = 65_536
-"""Bytes of a body from which on it is read in another thread than the event loop's."""
+"""Bytes of a body from which on it is read in another process."""
 
 
 def _entry(call: Call) -> tuple[Entry, str | None]:
@@ -32,11 +32,13 @@ def _entry(call: Call) -> tuple[Entry, str | None]:
     return entry, None if key is None else checked_key(key)
 
 
-async def _rows(call: Call) -> Rows:
-    limits = call.service.settings.limits
+async def _rows(call: Call, entry: Entry, *, is_labelled: bool = True) -> Rows:
+    service, arguments = call.service, (call.kind, call.body, call.query, call.service.settings.limits)
     if len(call.body) < LARGE:
-        return decoded(call.kind, call.body, call.query, limits)
-    found: Rows = await call.service.aside(decoded, call.kind, call.body, call.query, limits)
+        return decoded(*arguments)
+    if entry.form is not None:
+        return await service.answering.read_rows(entry.form, *arguments, is_labelled=is_labelled)
+    found: Rows = await service.aside(decoded, *arguments)  # the first rows of a model say what its columns are
     return found
 
 
@@ -58,7 +60,7 @@ async def step(call: Call) -> Response:
 async def _learn(call: Call, *, step: bool) -> Response:
     entry, key = _entry(call)
     idempotency, digest = await _idempotency(call)
-    rows = await _rows(call)
+    rows = await _rows(call, entry)
     _no_options(rows)
     source = _source(call)
     answer = await call.service.learn(
@@ -94,7 +96,7 @@ MOST_LEVELS = 99
 
 async def predict(call: Call) -> Response:
     entry, key = _entry(call)
-    rows = await _rows(call)
+    rows = await _rows(call, entry, is_labelled=False)
     _no_options(rows, *WISHES)
     wishes = {name: rows.options[name] for name in WISHES if name in rows.options}
     wishes |= {name: call.query[name] for name in WISHES if name in call.query}
@@ -205,7 +207,7 @@ async def label(call: Call) -> Response:
 async def unlearn(call: Call) -> Response:
     entry, key = _entry(call)
     idempotency, digest = await _idempotency(call)
-    rows = await _rows(call)
+    rows = await _rows(call, entry)
     drop = read_body(Unlearn, rows.options).drop_snapshots
     return answered(await call.service.unlearn(entry, key, rows, idempotency, digest, drop=drop))
 
@@ -296,13 +298,14 @@ def routes(service: Host, table: Table = TABLE) -> list[Route]:
     return [_route(path, methods) for path, methods in paths.items()]
 
 
-def quick(service: Host, table: Table = TABLE) -> dict[tuple[str, int], Any]:
-    """The endpoints of what is asked again and again, by the last part of their paths and the number of parts."""
-    often = {
+def quick(service: Host, table: Table = TABLE) -> dict[tuple[str, Any], Any]:
+    """The endpoints of what is asked again and again, by the keys that `application` looks them up with."""
+    often: dict[str, tuple[str, Any]] = {
         f"{start}/{verb}": (verb, start.count("/") + 2)
         for start in (MODEL, KEYED)
         for verb in ("learn", "predict", "step")
     }
+    often["/healthz"] = ("GET", "/healthz")
     return {often[path]: endpoint(service, handler, role) for _, path, handler, role in table if path in often}
 
 

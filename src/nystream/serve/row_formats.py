@@ -14,6 +14,7 @@ import orjson
 from nystream.data.reading import Table
 from nystream.serve.arrow import ARROW, from_arrow
 from nystream.serve.refusals import Refusal
+from nystream.serve.rows import Batch
 from nystream.serve.settings import Limits
 
 __all__ = ["ARROW", "Rows", "decoded", "parsed"]
@@ -28,13 +29,19 @@ _PLAIN = frozenset({float, int, bool, type(None)})
 
 @dataclass(slots=True)
 class Rows:
-    """What a body said: rows, labels, weights, and options beside them."""
+    """What a body said: rows, labels, weights, and options beside them.
+
+    Of a large body the rows are checked already: then `batch` has them, `table`, `labels` and `weights` are None, and
+    `unknown` has the columns that the model does not know.
+    """
 
     table: Any
     n: int
     labels: Any = None
     weights: Any = None
     options: dict[str, Any] = field(default_factory=dict)
+    batch: Batch | None = None
+    unknown: list[str] = field(default_factory=list)
 
 
 def parsed(body: bytes) -> dict[str, Any]:

@@ -134,7 +134,7 @@ def prepare_process() -> None:
 def serve(
     service: Server,
     paths: list[Route],
-    fast: dict[tuple[str, int], Any],
+    fast: dict[tuple[str, Any], Any],
     place: socket.socket,
     started: Callable[[Stopper], None] | None = None,
     *,

@@ -243,10 +243,11 @@ class Service:
 
     async def _checked(self, entry: Entry, form: Form, rows: Rows, *, labelled: bool = True) -> Batch:
         """Check the rows, many of them in a thread; tell of columns that nobody knows."""
-        unknown: list[str] = []
-        labels, weights = (rows.labels, rows.weights) if labelled else (None, None)
-        check = partial(form.batch, rows.table, labels, weights, unknown.extend, labelled=labelled)
-        batch: Batch = check() if rows.n * len(form.names) <= FEW else await self.aside(check)
+        unknown, batch = rows.unknown, rows.batch
+        if batch is None:
+            labels, weights = (rows.labels, rows.weights) if labelled else (None, None)
+            check = partial(form.batch, rows.table, labels, weights, unknown.extend, labelled=labelled)
+            batch = check() if rows.n * len(form.names) <= FEW else await self.aside(check)
         if unknown and entry.champion.model is not None:
             for alarm in entry.champion.watch.unknown(unknown):
                 at = time.time()

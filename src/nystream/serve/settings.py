@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from nystream.serve.refusals import Refusal
@@ -139,6 +140,7 @@ def checked_key(key: str, what: str = "key") -> str:
     return key
 
 
+@lru_cache(maxsize=1000)
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach the address."""
     if host == "localhost":

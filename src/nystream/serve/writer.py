@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nystream.serve.checkpoints import Checkpoints
-from nystream.serve.log import Damaged, Full, is_disk_error
+from nystream.serve.log import Damaged, Full, is_disk_error, is_full
 from nystream.serve.metrics import Timings
 from nystream.serve.models import READY
 from nystream.serve.recovery import recover, restore
@@ -34,6 +34,8 @@ ROUND = 0.02
 """Seconds of learning after which the writer looks for new requests."""
 SOON = 0.002
 """Seconds that an answer may wait for others, to be sent together."""
+WAIT, LONGEST_WAIT = 0.5, 0.005
+"""Share of the time of the last sync, and seconds, that the writer waits for more requests at most."""
 SPARE = 1.0
 """Seconds of the time to end that are kept for closing the log."""
 TURN = 0.05
@@ -50,6 +52,8 @@ class Command:
     """
 
     alone = False
+    only_appends = False
+    """Whether `prepare` writes nothing but its event and its idempotency key."""
     line: Any = None
     """The model whose earlier commands must be applied before this one; None: it need not wait."""
     entry: Any = None
@@ -126,6 +130,11 @@ class Writer:
         self.refused = {"full queue": 0, "full disk": 0}
         self.closing = False
         self._next_turn = 0.0
+        self._told = 0
+        """Requests that were answered since the writer last looked for new ones."""
+        self._wanted = 0
+        """Requests in the queue that the writer waits for, for a moment."""
+        self._are_here = threading.Event()
         self._turns = Turns()
         self._blocked: dict[int, deque[Command]] = {}
         """By model: a command that is alone and waits for the earlier ones of the model, and the commands after it."""
@@ -162,6 +171,8 @@ class Writer:
             self._bytes += command.size
             self._rows += command.rows
         self._queue.put(command)
+        if 0 < self._wanted <= self._queue.qsize():
+            self._are_here.set()
 
     def _saved_aside(self, *found: Any) -> None:
         command = Finished(self, found)
@@ -222,6 +233,7 @@ class Writer:
         batch: list[Command] = []
         try:
             command, is_new = self._next(wait=wait and not self._turns.waiting)
+            self._wait_for_more()
             while True:
                 if command is None:
                     return batch, None, True
@@ -240,6 +252,17 @@ class Writer:
         except queue.Empty:
             pass
         return batch, None, False
+
+    def _wait_for_more(self) -> None:
+        """Wait a moment for the clients that were just answered: their next requests can share the next sync."""
+        wanted, self._told = self._queue.qsize() + self._told - 1, 0
+        if self._turns.waiting or self._stopping:
+            return
+        self._are_here.clear()
+        self._wanted = wanted
+        if self._queue.qsize() < wanted:
+            self._are_here.wait(min(WAIT * self.store.log.commit_seconds, LONGEST_WAIT))
+        self._wanted = 0
 
     def _next(self, *, wait: bool) -> tuple[Command | None, bool]:
         """Return the next command, and whether it comes from the queue."""
@@ -352,14 +375,14 @@ class Writer:
     def _prepare(self, command: Command) -> Refusal | None:
         """Write a command into the open transaction; return why it is refused, if it is."""
         try:
-            with self.store.log.savepoint():
+            with self.store.log.savepoint(only_appends=command.only_appends):
                 command.prepare(self.store)
         except Refusal as refusal:
             command.undo(self.store)
             return refusal
         except Exception as error:
             command.undo(self.store)
-            if is_disk_error(error) or not self.store.log.db.in_transaction:
+            if is_disk_error(error) or is_full(error) or not self.store.log.db.in_transaction:
                 raise
             return self._explain(error, command)
         return None
@@ -405,7 +428,9 @@ class Writer:
 
     def _tell(self, results: list[tuple[Any, Any]]) -> None:
         news, self.store.news = self.store.news, []
-        self._answer([found for found in results if found[0] is not None], news)
+        told = [found for found in results if found[0] is not None]
+        self._told += len(told)
+        self._answer(told, news)
 
     def _between(self) -> None:
         now = time.monotonic()

@@ -59,7 +59,8 @@ class Record:
     path : its module and class, below `nystream`
     family : the heading under which the documentation lists it
     tasks : the tasks that it can be built for
-    cost, memory : time for a row and stored numbers, for one output; K outputs or classes cost at most K times as much.
+    cost, memory : time for a row and stored numbers, for one output; K outputs or classes cost at most K times as much,
+        if no K is written.
         Letters: d columns, r features, m stored points or atoms, t rows so far, B, l rows of a sketch, W window.
     guarantee : its kind; "live" if the bound is computed while the learner runs, and then also whom it compares with;
         else a theorem of the paper
@@ -290,6 +291,18 @@ _RECORDS = [
         advice="probabilities",
         paper="Jezequel, Gaillard, Rudi 2020",
         make=lambda ny: ny.AIOLI(ny.Fourier(_gaussian(ny), 40, seed=0), lam=0.1),
+    ),
+    Record(
+        "gaf",
+        "learners.gaf:GAF",
+        family=SECOND_ORDER,
+        tasks=CLASSES,
+        cost="K^3 r^2 + r d",
+        memory="K^2 r^2",
+        guarantee=AGAINST_FEATURES,
+        advice="probabilities of few classes",
+        paper="Jezequel, Gaillard, Rudi 2021",
+        make=lambda ny: ny.GAF(ny.Fourier(_gaussian(ny), 40, seed=0), lam=0.1),
     ),
     Record(
         "sketched-ons",

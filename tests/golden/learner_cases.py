@@ -67,6 +67,7 @@ SMALLER = {
     "pkawv": {"features__degree": 2},
     "pkrr": {"features__degree": 2},
     "ons": {"features__dim": 8},
+    "gaf": {"features__dim": 4},
     "sketched-ons": {"features__dim": 8, "sketch": 3},
     "fogd": {"dim": 8},
     "norma": {"budget": 8},

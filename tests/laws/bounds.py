@@ -17,7 +17,7 @@ import numpy as np
 
 from laws.cases import Variant
 from laws.registry import law
-from nystream import AIOLI, KONS, ONS, PKAWV, Aggregate, KernelRidge, Learner, Mixture
+from nystream import AIOLI, GAF, KONS, ONS, PKAWV, Aggregate, KernelRidge, Learner, Mixture
 from nystream.learners.families.least_squares import LeastSquares
 from nystream.learners.nystrom_pkawv import NystromPKAWV
 from nystream.learners.pros_n_kons import ProsNKons
@@ -32,7 +32,7 @@ BOUNDED = ("random", "alternating", "duplicated", "switching", "opposed")
 """Streams whose labels stay within the bound that the learner was given."""
 UNBOUNDED = ("spiking", "huge")
 """Streams with labels beyond it: 50 times as large in one round, or a million times as large in all."""
-SUPPORTED = (LeastSquares, AIOLI, ONS, KONS, ProsNKons, Aggregate, Mixture)
+SUPPORTED = (LeastSquares, AIOLI, GAF, ONS, KONS, ProsNKons, Aggregate, Mixture)
 """Learners that have a bound of their own."""
 
 
@@ -148,6 +148,8 @@ def play(variant: Variant, learner: Learner, kind: str, seed: int) -> Played:
             sizes[t] = learner.size
     if learner.labels != "class":
         P[:] = np.array(outputs).reshape(P.shape)
+    elif isinstance(learner, GAF):  # a class that was not known yet has no probability
+        P = np.array([np.pad(p, (0, learner.outputs_ - len(p)), constant_values=-np.inf) for p in outputs])
     return Played(learner, X, Y, w, P, sizes)
 
 
@@ -177,6 +179,8 @@ def compared(played: Played) -> Iterator[Trial]:
         yield from least_squares(played)
     elif isinstance(learner, AIOLI | ONS | KONS | ProsNKons):
         yield from newton(played)
+    elif isinstance(learner, GAF):
+        yield from softmax(played)
     elif isinstance(learner, Mixture):
         losses = learner.losses()
         for j, mine in enumerate(((played.P - played.Y) ** 2).sum(axis=0)):
@@ -250,6 +254,23 @@ def newton(played: Played) -> Iterator[Trial]:
             others = [] if inside is None else [inside @ (everywhere(played).T @ a)]
             yield trial("kernel", K @ a, float(a @ K @ a), *others)
     yield trial("features", 0 * y, 0.0)
+
+
+def softmax(played: Played) -> Iterator[Trial]:
+    """Ridge regressions on codes of the classes, of several sizes within the clip; and 0."""
+    learner: Any = played.learner
+    labels, value = played.Y[:, 0], learner._loss.value
+    total, Z = float(np.sum(value(labels, played.P))), features_of(played)
+    codes = np.where(labels[:, None] == np.arange(learner.outputs_), 1.0, -1.0)
+    rng = np.random.default_rng(0)
+    for ridge in RIDGES:
+        for target in (codes, rng.normal(size=codes.shape)):
+            W = np.linalg.solve(Z.T @ Z + ridge * np.eye(Z.shape[1]), Z.T @ target)
+            for share in (0.0, 0.3, 1.0):
+                V = W * share * learner.clip / max(float(np.abs(Z @ W).max()), 1e-300)
+                theirs = float(np.sum(value(labels, Z @ V)))
+                bound = learner.regret_bound(float((V * V).sum()))
+                yield Trial("features", total - theirs, bound, ROUNDING * (total + theirs))
 
 
 def features_of(played: Played) -> np.ndarray:

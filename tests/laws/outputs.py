@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 from laws.cases import CLOSE, Rows, Variant, assert_bits, assert_state, pad
 from laws.registry import law
+from nystream import GAF
 
 
 @law(lambda variant: variant.pattern.weighted)
@@ -114,7 +115,8 @@ def late_classes(variant: Variant) -> None:
     """A class has the score -inf until it was seen, changes nothing before, and leaves what is known of the others.
 
     When it comes, its score is 0 (nothing is known of it), or exactly what it would be had it been known all along; or
-    scores are logarithms of probabilities, of which it has some, but never the largest.
+    scores are logarithms of probabilities, of which it has some, but never the largest. GAF averages over the scores
+    that a class may have: one that never came is uncertain, and is below the known ones on average only.
     """
     rows = variant.stream()
     Y = np.minimum(rows.Y, 1.0)
@@ -139,7 +141,8 @@ def late_classes(variant: Variant) -> None:
     assert F.shape == (90, 5)
     if np.allclose(np.exp(known).sum(axis=1), 1.0):
         assert_allclose(np.exp(F).sum(axis=1), 1.0, rtol=1e-9)
-        assert (F[:, 2:].max(axis=1) < F[:, :2].max(axis=1)).all()
+        below = F[:, :2].max(axis=1) - F[:, 2:].max(axis=1)
+        assert below.mean() > 0 if isinstance(variant.pattern, GAF) else (below > 0).all()
     else:
         assert_allclose(F[:, :2], known, **CLOSE)
         assert not F[:, 2:].any() or np.allclose(F, E, **CLOSE)

@@ -2,6 +2,7 @@
 
 from nystream import (
     AIOLI,
+    GAF,
     KONS,
     KORS,
     NAROW,
@@ -20,6 +21,11 @@ VARIANTS = {
         "linear, sharp": AIOLI(curvature="sharp"),
         "kors": AIOLI(KORS(G, 0.5, seed=0), lam=0.1),
         "collecting": AIOLI(Nystrom(G, 80), lam=0.1),
+    },
+    "gaf": {
+        "linear": GAF(clip=5.0),
+        "kors": GAF(KORS(G, 0.5, seed=0), lam=0.1),
+        "collecting": GAF(Nystrom(G, 40), lam=0.1),
     },
     "ons": {
         "linear, logistic": ONS(loss="logistic", clip=2.0),

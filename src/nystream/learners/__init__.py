@@ -11,6 +11,7 @@ from nystream.learners.dual_sgd import DualSGD
 from nystream.learners.fogd import FOGD
 from nystream.learners.forgetron import Forgetron
 from nystream.learners.forgetting import Forgetting
+from nystream.learners.gaf import GAF
 from nystream.learners.gaussian_filter import GaussianFilter
 from nystream.learners.ilk import ILK, SILK
 from nystream.learners.kernel_awv import KernelAAR, KernelAWV, KernelRidge
@@ -38,6 +39,7 @@ from nystream.learners.svmd import SVMD
 
 __all__ = [
     "AIOLI",
+    "GAF",
     "Baseline",
     "ABILITIES",
     "Abilities",

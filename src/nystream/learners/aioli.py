@@ -49,7 +49,7 @@ class AIOLI(LossLearner, FeatureLearner):
 
     Deviations from the paper: the live bound (sum of Z_t) and `curvature="sharp"` are derived here. For K classes use
     it one against the rest (`nystream.Classifier`), which has a bound on the log loss of K classes, also derived here
-    (its page); the authors' multiclass successor GAF needs (K r)^2 numbers.
+    (its page); `GAF`, the authors' successor for K classes, needs (K r)^2 numbers.
 
     References
     ----------

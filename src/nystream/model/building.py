@@ -14,6 +14,7 @@ from nystream.data.batch import NUMERIC
 from nystream.features import Fourier
 from nystream.kernels import Gaussian
 from nystream.learners.aioli import AIOLI
+from nystream.learners.gaf import GAF
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
 from nystream.learners.families.least_squares import LeastSquares
@@ -129,7 +130,7 @@ def _defaults(record: Record, task: str | None, sigma: float, dim: int, seed: in
         found["kernel"] = Gaussian(sigma)
     if "features" in names and names["features"].default in (inspect.Parameter.empty, None):
         found["features"] = Fourier(Gaussian(sigma), dim, seed=seed)
-    if "lam" in names and issubclass(record.cls, (LeastSquares, AIOLI)):
+    if "lam" in names and issubclass(record.cls, (LeastSquares, AIOLI, GAF)):
         found["lam"] = 0.01  # for features of norm 1 and targets of unit scale
     if "clip" in names and task == "regression" and names["clip"].default is not None:
         found["clip"] = CLIP

@@ -115,6 +115,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "solver/awv": "nystream.solvers.awv:AWV",
     "solver/factored": "nystream.solvers.factored:Factored",
     "solver/forgetting": "nystream.solvers.forgetting:Forgetting",
+    "solver/gaf": "nystream.solvers.gaf:GAF",
     "solver/meter": "nystream.solvers.meter:Meter",
     "solver/nested-awv": "nystream.solvers.nested_awv:NestedAWV",
     "solver/ogd": "nystream.solvers.ogd:OGD",

@@ -4,6 +4,7 @@ from nystream.solvers.aioli import AIOLI
 from nystream.solvers.awv import AWV
 from nystream.solvers.base import Solver
 from nystream.solvers.forgetting import Forgetting
+from nystream.solvers.gaf import GAF
 from nystream.solvers.meter import Meter
 from nystream.solvers.nested_awv import NestedAWV
 from nystream.solvers.ogd import OGD
@@ -15,6 +16,7 @@ __all__ = [
     "AIOLI",
     "AWV",
     "Forgetting",
+    "GAF",
     "Meter",
     "NestedAWV",
     "OGD",

@@ -13,6 +13,7 @@ from nystream import Fourier, Gaussian, Polynomial
 from nystream.compose import Aggregate
 from nystream.learners import (
     AIOLI,
+    GAF,
     KONS,
     KRLS,
     NAROW,
@@ -33,8 +34,9 @@ from oracles import newton as newton
 from oracles import nystrom as projections
 from oracles import second_order as second_order
 from oracles.aioli import improper
-from oracles.cases.base import FIVE, ROUNDS, Case, Trial, named, stream, weights_for
+from oracles.cases.base import CLASSES, FIVE, ROUNDS, Case, Trial, named, stream, weights_for
 from oracles.features import fourier
+from oracles.gaf import aggregated, over_points
 from oracles.gp import streaming_gp
 from oracles.ons import newton_step, step_size
 
@@ -129,6 +131,20 @@ def aioli(clip: float, seed: int) -> Trial:
     return Trial(lambda: AIOLI(Fourier(G, 40, seed=3), clip=clip, lam=0.05), X, y, expected)
 
 
+def gaf(clip: float, seed: int) -> Trial:
+    """A hundred rounds, each of which is a minimisation in 40 dimensions."""
+    X, y = stream("class", seed, n=100)
+
+    def make() -> GAF:
+        learner = GAF(Fourier(G, 10, seed=3), clip=clip, lam=0.2, samples=30)
+        learner.reserve(X.shape[1], CLASSES)
+        return learner
+
+    fresh = make().solver_
+    mean = over_points(fresh.points_)
+    return Trial(make, X, y, aggregated(fourier(X, SIGMA, 10, 3), y, CLASSES, 0.2, fresh.c, mean))
+
+
 def gaussian_process(landmarks: int, seed: int) -> Trial:
     X, y = stream("real", seed)
     grid = {"widths": (0.6, 1.5), "lam": (0.03, 0.5)}
@@ -142,6 +158,7 @@ def newton_cases() -> Iterator[Case]:
         yield Case("second", "StreamingGP", "4 models", "log", setting, 1e-8, partial(gaussian_process, landmarks))
     for clip in CLIPS:
         yield Case("second", "AIOLI", "Fourier 40", "logistic", f"repeats, clip {clip}", 1e-9, partial(aioli, clip))
+        yield Case("second", "GAF", "Fourier 10", "softmax", f"repeats, clip {clip}", 1e-7, partial(gaf, clip))
     for loss, clip in product(FIVE, CLIPS):
         setting = f"repeats, {clipping(loss, clip)}"
         yield Case("second", "KONS", "", loss, setting, 1e-10, partial(kons, loss, clip))

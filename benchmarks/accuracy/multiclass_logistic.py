@@ -68,8 +68,10 @@ def real(name: str, rows: int) -> None:
     found: dict[str, tuple[list[float], float]] = {}
     for lam in RIDGES:
         choices = list(learners(Fourier(G, 40, seed=0), lam, 5.0))
-        for eta in (0.3, 3.0, 30.0):
-            choices.append((f"FOGD eta {eta:g}", FOGD(G, dim=40, loss="softmax", eta=eta, lam=lam / rows, seed=0)))
+        choices += [
+            (f"FOGD eta {eta:g}", FOGD(G, dim=40, loss="softmax", eta=eta, lam=lam / rows, seed=0))
+            for eta in (0.3, 3.0, 30.0)
+        ]
         for title, learner in choices:
             start = time.process_time()
             loss = played(learner, X, y, K)

@@ -14,10 +14,10 @@ from nystream.data.batch import NUMERIC
 from nystream.features import Fourier
 from nystream.kernels import Gaussian
 from nystream.learners.aioli import AIOLI
-from nystream.learners.gaf import GAF
 from nystream.learners.base import Learner
 from nystream.learners.baseline import Baseline
 from nystream.learners.families.least_squares import LeastSquares
+from nystream.learners.gaf import GAF
 from nystream.learners.kernel_awv import KernelAWV
 from nystream.learners.nystrom_pkawv import NystromPKAWV
 from nystream.learners.pkawv import PKAWV

@@ -81,6 +81,43 @@ def test_the_radius_of_the_theory_is_the_self_normalised_one():
     assert_allclose(gap, theory(0.2, 3.0, 0.01, 0.5, log_det), rtol=1e-6)
 
 
+@pytest.mark.parametrize(("q", "batch"), [(0.05, 1.0), (1.0, 1.0), (5.0, 3.0)])
+def test_the_radius_of_bkb_is_that_of_its_derivation(q, batch):
+    """From dense matrices: log det of the projected A, what the atoms miss of all rounds, and log det of the exact A,
+    which the first two bound together."""
+    bandit = BKB(G, lam=0.5, noise=0.2, norm=3.0, delta=0.01, q=q, batch=batch, seed=1)
+    pulled = []
+    for t in range(40):
+        pulled += play(bandit, 1, t)
+        X = ARMS[pulled]
+        Z = bandit.nested_.coordinates(X)
+        missed = max((1.0 - (Z * Z).sum(axis=1)).sum(), 0.0)
+        inside = np.linalg.slogdet(np.eye(len(X)) + Z @ Z.T / 0.5)[1] + missed / 0.5
+        assert_allclose(bandit.information(), inside, rtol=1e-7, atol=1e-7)
+        assert inside >= np.linalg.slogdet(np.eye(len(X)) + G(X, X) / 0.5)[1] - 1e-9
+    gap = (bandit.upper_bound(ARMS) - bandit.predict(ARMS)) / bandit.width(ARMS)
+    radius = 0.2 * np.sqrt(inside + 2 * np.log(100)) + (np.sqrt(0.5) + np.sqrt(missed)) * 3.0
+    assert_allclose(gap, radius, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("q", "batch"), [(0.02, 1.0), (0.5, 1.0), (5.0, 1.0), (5.0, 4.0)])
+def test_mean_rewards_are_within_the_radius_of_bkb_for_any_atoms(q, batch):
+    """Also for a dictionary that is far too small, and between two samplings."""
+    centres, weights = ARMS[:5], np.array([1.0, -0.7, 0.5, 0.3, -0.4])
+    norm = float(np.sqrt(weights @ G(centres, centres) @ weights))
+    mean = G(ARMS, centres) @ weights
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        bandit, regret = BKB(G, lam=0.1, norm=norm, noise=0.3, q=q, batch=batch, seed=seed), 0.0
+        for _ in range(60):
+            gap = bandit.upper_bound(ARMS) - bandit.predict(ARMS)
+            assert (np.abs(mean - bandit.predict(ARMS)) <= gap + 1e-9).all()
+            chosen = bandit.choose(ARMS)
+            regret += mean.max() - mean[chosen]
+            bandit.learn(ARMS[chosen], mean[chosen] + 0.3 * rng.normal())
+        assert regret <= bandit.regret_bound() < np.inf
+
+
 @pytest.mark.parametrize("kind", [KernelUCB, BKB])
 def test_regret_stays_below_the_live_bound_and_mean_rewards_below_their_upper_bounds(kind):
     """A function of known norm: a combination of kernels."""

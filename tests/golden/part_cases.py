@@ -83,6 +83,7 @@ def fitted_maps() -> dict[str, Any]:
         "identity": features.Identity().fit(X[:3]),
         "taylor": features.Taylor(2.0 * G, degree=2, centre=[0.1, 0.2, 0.0]).fit(X[:20]),
         "taylor-auto": features.Taylor(Gaussian(3.0), lam=1.0, horizon=20).fit(X[:20]),
+        "growing-taylor": features.GrowingTaylor(Gaussian(3.0), lam=0.1).fit(X[:20]),
         "fourier": features.Fourier(G, 8, seed=np.random.default_rng(3)).fit(X[:3]),
         "fourier-sum": features.Fourier(Laplacian(0.8) + G, 8, seed=0).fit(X[:3]),
         "fourier-orthogonal": features.Fourier(2.0 * G, 8, orthogonal=True, seed=0).fit(X[:3]),
@@ -215,24 +216,29 @@ def dictionaries() -> Iterator[Case]:
     moving.start(X[:5])
     for x in X[5:15]:
         moving.observe(x)
+    squeak = dictionary.SQUEAK(WIDE, 0.2, seed=1).partial_fit(X[:20])
     pairs, f = dictionary.Eigenpairs(3), dictionary.Expansion(G)
     pairs.start(G(X[:5], X[:5]))
     f.start(3, 2)
     for i in range(4):
         f.append(X[i], TABLES["Y2"][i], i)
-    for part in (kors, sampled, distant, given, nested, rows, factor, moving, pairs, f):
+    for part in (kors, sampled, distant, given, nested, rows, factor, moving, squeak, pairs, f):
         shown = [Call("n"), Call("points")] if hasattr(part, "points") else []
         yield Case(f"dictionary-{type(part).__name__.lower()}", part, shown)
 
 
 def metrics() -> Iterator[Case]:
+    for count in (1, 2, 20):
+        steps = np.linspace(-0.5, 0.5, count) if count > 1 else np.zeros(1)
+        TABLES.setdefault(f"{count} quantiles", (TABLES["experts"][:, :1, None] + steps).round(3))
     for name, kind in metric_of.METRICS.items():
         model: Any = kind() if kind is not metric_of.AUC else metric_of.AUC(limit=25)
         if isinstance(model, metric_of.Meter):
             yield Case(f"meter-{name.replace('_', '-')}", model, [Call("column")])
             continue
         if model.takes == "quantile":
-            continue  # there are none in the tables of these files
+            yield measured(f"metric-{name.replace('_', '-')}", model, "column", f"{len(model.levels)} quantiles")
+            continue
         target, given = ("y" if name in ("mse", "rmse", "mae", "r2") else "sign"), "y"
         if model.takes == "probability":
             target, given = "label", "odds"

@@ -53,7 +53,8 @@ class Folder:
 
     def argument(self, value: Any) -> Any:
         """Return rows of a table for [table, start, stop], one row where stop is null, and other values as they are."""
-        if not (isinstance(value, list) and len(value) == 3 and value[0] in self.tables):
+        is_rows = isinstance(value, list) and len(value) == 3 and isinstance(value[0], str) and value[0] in self.tables
+        if not is_rows:
             return value
         name, start, stop = value
         table = self.tables[name]

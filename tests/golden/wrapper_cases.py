@@ -25,6 +25,8 @@ from nystream import (
     Auto,
     Baseline,
     Classifier,
+    Conformal,
+    Encoded,
     Forgetting,
     Fourier,
     Gaussian,
@@ -124,6 +126,9 @@ def others() -> Iterator[Case]:
     yield trained("thresholded-tuned", tuned, cut=0, stop=5, more=[Call("threshold")])
     inside = Standardized(Thresholded(fogd("hinge"), window=10, refresh=5))
     yield trained("standardized-thresholded", inside, table="wide")
+    for method in ("aci", "dtaci"):
+        model = Conformal(PKRR(Fourier(G, 6, seed=0), lam=0.1), coverage=0.8, method=method)
+        yield trained(f"conformal-{method}", model, more=[Call("predict_interval", (Rows("X", *PROBE), 0.8))])
 
 
 def ensembles() -> Iterator[Case]:
@@ -176,8 +181,31 @@ def models() -> Iterator[Case]:
             about = {"learner": "Auto"} if learner == "auto" else {}
             yield served(model, f"model-{learner}-{task}", "X", target, 16, 22, **about)
     labels = np.array(["ash", "birch", "cedar"])[TABLES["label"]]
+    kinds = Schema({"size": "number", "colour": "category", "note": "text"})
+    plain = Encoded(Standardized(PKRR(Fourier(G, 6, seed=0), lam=0.1)), kinds.columns)
+    yield tabled("model-first-rows", Auto(recipe=LEAST, task="regression"))
+    yield tabled("model-table", Auto(recipe=LEAST, task="regression"), kinds)
+    yield tabled("model-encoded", plain, kinds)
     yield written("model-command-classes", "label", labels)
     yield written("model-command-numbers", "y", TABLES["y"])
+
+
+def _records(start: int, stop: int) -> list[dict[str, Any]]:
+    """Rows of a table with a number, a category and a text."""
+    words = ("red", "green", "blue", "old", "new")
+    return [
+        {"size": x[0], "colour": words[k % 3], "note": f"{words[k % 5]} {words[(k // 2) % 5]} item {k % 7}"}
+        for k, x in enumerate(TABLES["X"].tolist())
+    ][start:stop]
+
+
+def tabled(name: str, learner: Any, schema: Schema | None = None) -> Case:
+    """A model of rows as dicts, of given kinds or while its first rows tell them."""
+    model = Model(learner, schema)
+    model.run(_records(0, 20), TABLES["y"][:20])
+    probe = Call("predict", (_records(*PROBE),))
+    calls = [probe, Call("step", (_records(20, 21)[0], Rows("y", 20))), Call("learner_.n_seen"), probe]
+    return Case(name, model, calls, learner="Auto" if isinstance(learner, Auto) else "Model")
 
 
 def written(name: str, target: str, labels: np.ndarray) -> Case:
@@ -218,6 +246,19 @@ def auto() -> Iterator[Case]:
     yield one("auto-classifier", Classifier(Auto(recipe=LEAST)), target="label", also=["probabilities"])
     yield one("auto-standardized", Standardized(Auto(recipe=LEAST)), table="wide")
     yield one("auto-fresh", Auto(), cut=0, stop=4)
+    yield one("auto-beside-a-candidate", beside_a_candidate(), cut=0, stop=6, more=[interval])
+
+
+def beside_a_candidate() -> Auto:
+    """Return a model that learns a candidate beside the incumbent: its labels changed their sign at row 601."""
+    X = np.random.default_rng(5).uniform(-1, 1, (640, 3)).round(3)
+    y = (np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2]).round(3)
+    y[600:] *= -1
+    model = Auto(recipe=FEW)
+    model.run(X, y)
+    if [alarm.outcome for alarm in model.alarms()] != ["running"]:
+        raise RuntimeError(f"one running candidate expected, found {model.alarms()}")
+    return model
 
 
 def cases() -> Iterator[Case]:

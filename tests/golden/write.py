@@ -2,7 +2,7 @@
 
 Each is a small model in the middle of its stream, as `nystream.save` writes it; `expected.json` has the inputs, and
 the values that every model must give once it is loaded. The files of a released format are written once, by the code of
-that release: later code has to read them. No format has been released yet, so there are none.
+that release: later code has to read them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import learner_cases
 import numpy as np
 import part_cases
+import series_cases
 import wrapper_cases
 from case import TABLES, Call, Case, Rows
 
@@ -79,7 +80,7 @@ def expected_text(files: dict[str, Any]) -> str:
 
 
 def every_case() -> Iterator[Case]:
-    for module in (learner_cases, wrapper_cases, part_cases):
+    for module in (learner_cases, wrapper_cases, part_cases, series_cases):
         yield from module.cases()
 
 

@@ -300,7 +300,7 @@ _RECORDS = [
         cost="K^3 r^2 + r d",
         memory="K^2 r^2",
         guarantee=AGAINST_FEATURES,
-        advice="probabilities of few classes",
+        advice="few classes",
         paper="Jezequel, Gaillard, Rudi 2021",
         make=lambda ny: ny.GAF(ny.Fourier(_gaussian(ny), 40, seed=0), lam=0.1),
     ),

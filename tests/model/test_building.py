@@ -21,7 +21,7 @@ CLASSES = np.where(y > np.median(y), "high", "low")
 WIDTH = median_distance(((X - X.mean(0)) / X.std(0))[:400])
 OF_CLASSES = {
     *("second-order-perceptron", "narow", "perceptron", "random-budget-perceptron", "forgetron", "projectron"),
-    *("budget-pa", "passive-aggressive", "aioli"),
+    *("budget-pa", "passive-aggressive", "aioli", "gaf"),
 }
 """Learners of classes alone, by their algorithm or their default loss."""
 SCHEMA = [f"x{j}" for j in range(X.shape[1])]

@@ -37,12 +37,12 @@ SERVED = {
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
+        self.server.asked.append(self.path)  # before the answer, after which the test goes on
         body = SERVED.get(self.path)
         self.send_response(200 if body is not None else 404)
         self.send_header("Content-Length", str(len(body or b"")))
         self.end_headers()
         self.wfile.write(body or b"")
-        self.server.asked.append(self.path)
 
     def log_message(self, *arguments):
         """Say nothing."""

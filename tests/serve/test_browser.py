@@ -25,7 +25,7 @@ from nystream.serve.tokens import added
 
 OFF = ("gpu", "quic", "background-networking", "component-update", "sync", "dev-shm-usage")
 OPTIONS = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in OFF)]
-PATIENCE = 60_000
+PATIENCE = 300_000
 """Milliseconds to wait for what a slow machine takes its time to show."""
 STORE = "sessionStorage.setItem('nystream-token', {!r})"
 HOSTILE = "<img src=x onerror=hacked=1>"
@@ -36,7 +36,7 @@ MOVED = "([id, before]) => Number(document.getElementById(id).textContent.replac
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        found = started.chromium.launch(executable_path=CHROMIUM, args=OPTIONS, timeout=PATIENCE)
         yield found
         found.close()
 

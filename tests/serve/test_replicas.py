@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from serving import CONFIG, Process, Running, after_a_crash, learn, rows
+from serving import CONFIG, Process, Running, after_a_crash, free_port, learn, rows
 
 from nystream.serve import archive as archives
 from nystream.serve import copier, models
@@ -142,7 +142,7 @@ def test_primary_with_workers_and_replica_are_killed_and_the_replica_is_equal_ag
     path = tmp_path / "tokens"
     admin, reader = added(path, "admin"), added(path, "read")
     (tmp_path / "reader").write_text(reader + "\n")
-    options = ("--workers", "2", "--tokens", str(path))
+    options = ("--workers", "2", "--tokens", str(path), "--port", str(free_port()))
     primary = Process(tmp_path / "p", *options)
     primary.token = admin
     follow = ("--follow", f"http://127.0.0.1:{primary.port}", "--follow-token", str(tmp_path / "reader"))
@@ -159,7 +159,7 @@ def test_primary_with_workers_and_replica_are_killed_and_the_replica_is_equal_ag
     primary.kill()
     asked = {"row": {"a": 1.0, "b": 2.0}}
     assert replica.call("POST", "/models/m0/predict", asked)[0] == 200  # it serves what it has
-    primary = Process(tmp_path / "p", *options, "--port", str(primary.port))
+    primary = Process(tmp_path / "p", *options)
     primary.token = admin
     assert learn(primary, "/models/m2", 40, 10, key="last")["row"] == 61
     for name in ("m0", "m1", "m2"):

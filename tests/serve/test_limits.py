@@ -119,7 +119,9 @@ def test_the_end_does_not_wait_for_learning_that_does_not_end(tmp_path, monkeypa
         monkeypatch.setattr(learning, "learn", endless)
         waiting = Post(server, "/models/m/learn", 10, 1)
         assert inside.wait(WAIT)
+        reading = Post(server, "/models/m/predict", 1, 2)  # waits for the model in a thread
     assert not server.service.ended_in_time
+    reading.join(WAIT)
     waiting.join(WAIT)
     assert waiting.status == 503
     leave.set()  # a process would have ended by now; here the thread has to let go of the log
@@ -223,6 +225,28 @@ def test_an_uploaded_file_that_never_loads_is_refused_and_its_process_killed(tmp
         status, found = server.call("PUT", "/models/x", content[: len(content) // 2], kind="application/octet-stream")
         assert status == 422
         assert server.call("PUT", "/models/y", content, kind="application/octet-stream")[0] == 201
+
+
+def test_a_process_at_work_ends_with_the_server():
+    helpers, refusals = Helpers(), []
+
+    def call():
+        with pytest.raises(Refusal) as refusal:
+            helpers.call("check_file", bytes(2**28), seconds=WAIT)
+        refusals.append(refusal.value)
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + WAIT
+    while not helpers._all:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    (helper,) = helpers._all
+    helpers.close()
+    thread.join(WAIT)
+    assert helper._process.returncode is not None
+    assert len(refusals) == 1
+    assert not helpers._all
 
 
 def test_a_process_that_dies_is_told_and_the_next_call_has_a_new_one():

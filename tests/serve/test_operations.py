@@ -61,6 +61,24 @@ def test_headers_that_are_too_long_or_too_many_are_refused(tmp_path):
         assert 'nystream_refused_total{reason="many headers"} 1.0' in metrics
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: ",
+        b"POST /models/m/learn HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Long: ",
+        b"POST /models/m/learn HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1;",
+    ],
+)
+def test_a_header_a_trailer_and_an_extension_without_end_take_no_memory(tmp_path, start):
+    with Running(tmp_path) as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=300) as connection:
+            connection.sendall(start)
+            with pytest.raises((ConnectionResetError, BrokenPipeError)):
+                connection.sendall(b"a" * 2**26)
+        assert server.service.connections_refused["long headers"] == 1
+        assert server.call("GET", "/healthz")[0] == 200
+
+
 def test_headers_that_never_end_are_cut(tmp_path):
     with Running(tmp_path, limits=Limits(header_seconds=2.0)) as server:
         found = answer_to(server.port, b"GET /healthz HTTP/1.1\r\nHost: loc")

@@ -73,7 +73,11 @@ class _Helper:
     def __init__(self) -> None:
         command = [sys.executable, "-c", "from nystream.serve.helper import main; main()"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        self._read(START_SECONDS)
+        try:
+            self._read(START_SECONDS)
+        except BaseException:
+            self.close()
+            raise
 
     def call(self, name: str, arguments: tuple[Any, ...], seconds: float) -> Any:
         """Return the result; raise what the function raised, TimeoutError when it is late, EOFError when it died."""
@@ -109,8 +113,12 @@ class _Helper:
             found += part
         return bytes(found)
 
-    def close(self) -> None:
+    def kill(self) -> None:
+        """End the process; the thread that waits for its answer is told so, and closes the rest."""
         self._process.kill()
+
+    def close(self) -> None:
+        self.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -122,6 +130,7 @@ class Helpers:
 
     def __init__(self) -> None:
         self._idle: queue.LifoQueue[_Helper] = queue.LifoQueue()
+        self._all: set[_Helper] = set()
         self._is_closed = False
 
     def call(self, name: str, *arguments: Any, seconds: float) -> Any:
@@ -130,12 +139,16 @@ class Helpers:
             helper = self._idle.get_nowait()
         except queue.Empty:
             helper = _Helper()
+            self._all.add(helper)
+            if self._is_closed:
+                helper.kill()
         try:
             found = helper.call(name, arguments, seconds)
         except Refusal:
             self._give_back(helper)
             raise
         except BaseException as error:
+            self._all.discard(helper)
             helper.close()
             if isinstance(error, EOFError):
                 raise Refusal(422, "the computation ended its process, perhaps for want of memory") from None
@@ -149,8 +162,10 @@ class Helpers:
             self.close()
 
     def close(self) -> None:
-        """End the processes that do nothing; the others end when they are done."""
+        """End all processes, whatever they do."""
         self._is_closed = True
+        for helper in list(self._all):
+            helper.kill()
         while True:
             try:
                 self._idle.get_nowait().close()

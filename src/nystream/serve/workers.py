@@ -73,12 +73,15 @@ class Worker:
         pause = 0.0
         while not self._is_stopping.is_set():
             began = time.monotonic()
-            code = await self._run()
+            try:
+                code = await self._run()
+                how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+            except OSError as error:  # the machine has no process or no memory left for it
+                how = f"cannot be started: {error}"
             if self._is_stopping.is_set():
                 return
             self.restarts += 1
             pause = min(max(2 * pause, PAUSES[0]), PAUSES[1]) if time.monotonic() - began < SOON else 0.0
-            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
             logger.error("worker %d %s; it is started again", self.number, how)
             await asyncio.sleep(pause)
 

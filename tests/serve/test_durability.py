@@ -334,6 +334,20 @@ def test_a_backup_that_was_taken_while_serving_is_a_whole_server(tmp_path):
         assert learn(again, "/models/m", 3, seed=1, verb="step", key="once") == first
 
 
+def test_a_backup_that_cannot_be_made_says_why_and_leaves_nothing_behind(tmp_path, monkeypatch):
+    with Running(tmp_path) as server:
+        server.create("m")
+        learn(server, "/models/m", 9)
+        server.post("/models/m/snapshots", {})
+        (file,) = (tmp_path / "snapshots").iterdir()
+        file.rename(tmp_path / "elsewhere")
+        status, answer = server.call("POST", "/backup")
+        assert (status, file.name in answer["error"], "No such file" in answer["error"]) == (409, True, True)
+        assert list((tmp_path / "backups").iterdir()) == []
+        (tmp_path / "elsewhere").rename(file)
+        assert server.call("POST", "/backup")[0] == 201
+
+
 def test_rows_come_back_as_they_were_packed():
     rng = np.random.default_rng(0)
     batch = Batch(

@@ -229,6 +229,25 @@ def test_any_earlier_moment_is_restored_from_the_archive(tmp_path):
         restore(archive, tmp_path / "all", Moment(), None, print)
 
 
+@pytest.mark.parametrize("harm", ["empty", "first", "last"])
+def test_a_damaged_segment_of_an_archive_is_named_and_the_other_models_are_restored(tmp_path, harm):
+    archive = tmp_path / "archive"
+    with Running(tmp_path / "d", archive=archive) as server:
+        for name in ("bad", "good"):
+            fill(server, name)
+        expected = files_of(server, "good", "k")
+    (segment,) = (archive / "bad").glob("*.segment")
+    content = bytearray(segment.read_bytes())
+    content[{"empty": 0, "first": 100, "last": -1}[harm]] ^= 1
+    segment.write_bytes(b"" if harm == "empty" else content)
+    said: list[str] = []
+    with pytest.raises(ValueError, match=rf"{segment.name} is damaged"):
+        restore(archive, tmp_path / "back", Moment(), None, said.append)
+    assert ["good" in text for text in said] == [True]
+    with Running(tmp_path / "back") as server:
+        assert files_of(server, "good", "k") == expected
+
+
 def test_an_archive_goes_on_after_a_crash_and_a_full_disk(tmp_path, monkeypatch):
     archive = tmp_path / "archive"
     with Running(tmp_path / "d", archive=archive) as server:

@@ -34,7 +34,7 @@ from nystream.serve.routes import TABLE, Table
 from nystream.serve.row_formats import parsed
 from nystream.serve.service import AUDIT
 from nystream.serve.settings import Settings, checked_name
-from nystream.serve.snapshots import sync_folder, write_durably
+from nystream.serve.snapshots import sync, write_durably
 from nystream.serve.tokens import ROLES, Tokens
 from nystream.serve.workers import Reply, Worker, worker_settings
 
@@ -327,4 +327,4 @@ def _join_backups(place: Path, backups: dict[int, Path]) -> None:
         os.replace(backup, part / "workers" / str(number))
     write_durably(part / "workers" / "count", f"{len(backups)}\n".encode())
     part.rename(place)
-    sync_folder(place.parent)
+    sync(place.parent)

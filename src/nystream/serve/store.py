@@ -279,11 +279,6 @@ class Store:
         parked = {row[0] for row in self.log.run("select key from keyed where model = ?", (entry.id,))}
         return len(parked | set(self.keyed.names(entry)))
 
-    @property
-    def is_starting(self) -> bool:
-        """Whether some model is still being brought back."""
-        return self.models.starting or any(entry.state not in (READY, "quarantined") for entry in self.models)
-
 
 def load_within(content: bytes, seconds: float) -> Model:
     """Load the file of a model. Raises Damaged where that fails, or takes longer."""

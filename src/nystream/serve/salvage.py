@@ -273,7 +273,7 @@ def salvage(folder: Path, fault: str) -> list[str]:
             if unknown and table in _OWNERS:
                 everybody = f"rows of table {table!r} of the log cannot be read, and nobody knows whose they were"
             if (bad or unknown or missing) and table not in _OWNERS:
-                findings.append(f"{bad + len(missing)} rows of table {table!r} of the log cannot be read")
+                findings.append(f"{bad + len(missing) or 'some'} rows of table {table!r} of the log cannot be read")
         for model, _ in target.execute("select id, name from model").fetchall():
             reason = lost.get(model) or everybody
             if reason is not None:

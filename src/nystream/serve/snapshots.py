@@ -33,7 +33,7 @@ def write_durably(path: Path, content: bytes) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         if no_room(error):
-            raise Full(str(error)) from None
+            raise Full(f"{path}: {error.strerror}") from None
         raise Broken(f"{path}: {error}") from error
 
 

@@ -157,6 +157,11 @@ class Reply(NamedTuple):
     headers: dict[str, str]
     body: bytes
 
+    @property
+    def is_refusal(self) -> bool:
+        """Whether this is an error and nothing else; a worker that is not ready yet says more."""
+        return self.status >= 400 and self.body.startswith(b'{"error"')
+
 
 class Channel:
     """Keep-alive connections to one worker, opened as they are needed. Raises OSError where the worker is gone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import threading
 import time
 
@@ -13,7 +14,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from serving import CONFIG, Process, Running, learn, rows
+from serving import CONFIG, Process, Running, has_ended, learn, rows
 
 from nystream.serve import answering, learning, recovery, routes, routes_admin, store
 from nystream.serve.helper import Helpers
@@ -247,6 +248,27 @@ def test_a_process_at_work_ends_with_the_server():
     assert helper._process.returncode is not None
     assert len(refusals) == 1
     assert not helpers._all
+
+
+ENDLESS = """
+import os
+from nystream.serve.helper import end_with
+end_with(os.getppid())
+print(os.getpid(), flush=True)
+while True:
+    pass
+"""
+
+
+def test_a_process_ends_with_a_server_that_is_killed():
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {ENDLESS!r}])"
+    with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as server:
+        pid = int(server.stdout.readline())
+        server.kill()
+    deadline = time.monotonic() + WAIT
+    while not has_ended(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_a_process_that_dies_is_told_and_the_next_call_has_a_new_one():

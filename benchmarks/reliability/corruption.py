@@ -50,6 +50,9 @@ def served(server: Any) -> dict[str, Any]:
             except AssertionError as refusal:
                 repeats.append(str(refusal))
         after = server.call("GET", f"/models/{name}")[1]
+        if after["state"] != "ready":  # an answer that it should have repeated was found damaged
+            found[name] = None
+            continue
         found[name] = (files, repeats, described["open_labels"], after["champion"]["rows"])
     return found
 

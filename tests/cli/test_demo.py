@@ -19,7 +19,7 @@ from nystream.cli.demo_page import FILES, DemoServer
 from nystream.cli.demo_stream import BLOCK, COLUMNS, NOISE, Building, Demo
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-PATIENCE = 60_000
+PATIENCE = 300_000
 """Milliseconds to wait for what a slow machine takes its time to show."""
 
 
@@ -44,7 +44,7 @@ def server():
 
 
 def ask(server, method, path, headers=None):
-    connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=30)
+    connection = http.client.HTTPConnection(server.address.split("/")[2], timeout=300)
     connection.request(method, path, headers=headers or {})
     answer = connection.getresponse()
     found = answer.status, dict(answer.getheaders()), answer.read()
@@ -121,12 +121,12 @@ def test_events_come_until_the_end():
     demo = Demo(seed=2)
     with DemoServer(demo) as server:
         answers = []
-        reader = threading.Thread(target=lambda: answers.append(ask(server, "GET", "/events")))
+        reader = threading.Thread(target=lambda: answers.append(ask(server, "GET", "/events")), daemon=True)
         reader.start()
         for _ in range(3):
             demo.learn_block()
         demo.stop()
-    reader.join(30)
+    reader.join(300)
     updates = [json.loads(line[6:]) for line in answers[0][2].decode().splitlines() if line.startswith("data: ")]
     assert [one["row"] for update in updates for one in update["rows"]] == list(range(1, 31))
     assert updates[-1]["stopped"]

@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from children import PATIENCE, started
 
 import nystream
 from nystream.cli.app import call
@@ -36,7 +37,7 @@ def filled(pipe):
     thread = threading.Thread(target=pipe.write_text, args=(lines(3000),), daemon=True)
     thread.start()
     yield pipe
-    thread.join(60)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
 
 
@@ -55,14 +56,14 @@ def test_it_is_not_read_ahead(filled, tmp_path):
 
 def test_stopping_does_not_wait_for_more_rows(pipe, tmp_path):
     command = [*COMMAND, "run", str(pipe), "-l", "fogd", "--sigma", "1", "-f", "m.nys", "--block", "1"]
-    with subprocess.Popen(command, cwd=tmp_path, text=True, stderr=subprocess.PIPE) as process, pipe.open("w") as file:
+    with started(command, cwd=tmp_path, text=True, stderr=subprocess.PIPE) as process, pipe.open("w") as file:
         file.write(lines(1100))  # and more may come
         file.flush()
         seen = process.stderr.readline()
         while seen and " 512 " not in seen:
             seen = process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130, said
     assert "(stopped)" in said
     assert nystream.load(tmp_path / "m.nys").n_seen >= 512

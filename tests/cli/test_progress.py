@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+from children import started
 
 from nystream.cli import progress
 from nystream.cli.progress import Bar, bar_of, estimated_rows
@@ -84,7 +85,7 @@ def on_a_terminal(words, folder):
     """What a command writes to standard error while that is a terminal."""
     ours, theirs = pty.openpty()
     program = [sys.executable, "-c", AT_ONCE, *words]
-    with subprocess.Popen(program, cwd=folder, stderr=theirs, stdout=subprocess.DEVNULL) as running:
+    with started(program, cwd=folder, stderr=theirs, stdout=subprocess.DEVNULL) as running:
         os.close(theirs)
         parts = []
         while True:

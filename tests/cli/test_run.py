@@ -8,11 +8,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
+from children import PATIENCE, started
 
 import nystream
 from nystream.cli.app import call
@@ -159,7 +159,7 @@ def test_stopping_saves_what_was_learnt(tmp_path, stop):
     command = [*COMMAND, "run", "-", "-f", "m.nys", "--block", "1"]
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
     rng = np.random.default_rng(0)
-    with subprocess.Popen(command, cwd=tmp_path, text=True, **pipes) as process:
+    with started(command, cwd=tmp_path, text=True, **pipes) as process:
         process.stdin.write("a,b,y\n")
         for row in rng.normal(size=(1200, 3)):
             process.stdin.write(",".join(map(str, row)) + "\n")
@@ -167,9 +167,8 @@ def test_stopping_saves_what_was_learnt(tmp_path, stop):
         seen = process.stderr.readline()
         while seen and " 512 " not in seen:
             seen = process.stderr.readline()
-        time.sleep(0.2)
         process.send_signal(stop)
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + stop, said
     assert "(stopped)" in said
     model = nystream.load(tmp_path / "m.nys").learner_
@@ -311,7 +310,7 @@ def test_a_slow_pipe_is_answered_row_by_row(tmp_path):
     assert call(["run", str(tmp_path / "a.csv"), "-q", "-f", str(tmp_path / "m")]) == 0
     command = [*COMMAND, "run", "-", "-q", "-i", "m", "-p", "-", "--block", "1"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=tmp_path, text=True, bufsize=1, **pipes) as process:
+    with started(command, cwd=tmp_path, text=True, bufsize=1, **pipes) as process:
         process.stdin.write("a,b,c,y\n1,2,3,4\n")  # the first two lines tell the format
         for row in ("1,0,0,1", "0,1,0,1"):
             first = process.stdout.readline()  # would wait for ever if anything was held back

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from children import PATIENCE, started
 
 import nystream as ny
 from nystream.cli.app import COMMANDS, call
@@ -195,7 +196,7 @@ def fed(folder, lines, *arguments, stop=None, after=" 1,024 "):
     """A run on standard input; with `stop`, the signal is sent after a line of progress, and more rows may come."""
     command = [*COMMAND, "run", "-", *arguments]
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, cwd=folder, text=True, **pipes) as process:
+    with started(command, cwd=folder, text=True, **pipes) as process:
         process.stdin.write("\n".join(lines) + "\n")
         process.stdin.flush()
         said = ""
@@ -205,7 +206,7 @@ def fed(folder, lines, *arguments, stop=None, after=" 1,024 "):
                 assert line, said
                 said += line
             process.send_signal(stop)
-        said += process.communicate(timeout=300)[1]
+        said += process.communicate(timeout=PATIENCE)[1]
     return process.returncode, said
 
 

@@ -178,11 +178,11 @@ def test_only_the_learner_is_timed():
         def blocks(self, size):
             X, y = regression_stream(10)
             for i in range(10):
-                time.sleep(0.02)
+                time.sleep(0.1)
                 yield X[i : i + 1], y[i : i + 1]
 
     result = prequential(Slow(), Ridge(), "seconds")
-    assert 0 < result.seconds < 0.1  # the stream itself took 0.2 s
+    assert 0 < result.seconds < 0.5  # the stream itself took 1 s
     assert result.final["seconds"] == result.seconds
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import random
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -168,8 +170,12 @@ class Process(Calls):
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         self.port = int(line.rstrip().rpartition(":")[2]) if "http://" in line else 0
-        if self.port and wait:
-            wait_until_ready(self)
+        try:
+            if self.port and wait:
+                wait_until_ready(self)
+        except BaseException:
+            self.kill()
+            raise
 
     def end(self) -> tuple[int, str]:
         """Exit code and what it wrote."""
@@ -190,6 +196,14 @@ class Process(Calls):
     def terminate(self) -> tuple[int, str]:
         self.process.terminate()
         return self.end()
+
+
+def free_port() -> int:
+    """A free port that a server can have again after its end: the system gives it to no other connection by itself."""
+    for port in random.Random(os.getpid()).sample(range(20_000, 32_000), 1000):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise OSError("there is no free port")
 
 
 def rows(n: int, seed: int = 0) -> tuple[list[dict[str, float]], list[float]]:

@@ -146,7 +146,7 @@ def test_a_browser_shows_all_of_it(text, tmp_path):
     quiet = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
     options = ["--headless", "--no-sandbox", "--disable-gpu", *quiet, f"--user-data-dir={tmp_path / 'profile'}"]
     command = [browser, *options, "--dump-dom", f"file://{tmp_path}/page.html"]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True).stdout
     assert shown.count("<svg") == text.count("<svg")
     assert shown.count("<tr>") == text.count("<tr>")
     assert html.escape("Sines & waves") in shown

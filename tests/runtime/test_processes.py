@@ -15,6 +15,8 @@ from nystream.runtime.processes import FORK, Crew, in_processes, processes
 from nystream.runtime.threads import VARIABLE, WORKERS, threads
 
 pytestmark = pytest.mark.skipif(not FORK, reason="processes cannot be forked here")
+LONG = 600
+"""Seconds that a child would take that nobody ends."""
 
 
 @pytest.fixture(autouse=True)
@@ -64,8 +66,8 @@ def test_a_failure_is_raised_here_and_ends_the_others():
 
     began = time.monotonic()
     with pytest.raises(ValueError, match="row 7 is odd") as caught:
-        list(in_processes({"good": lambda line: time.sleep(60), "bad": fails}, 2))
-    assert time.monotonic() - began < 30
+        list(in_processes({"good": lambda line: time.sleep(LONG), "bad": fails}, 2))
+    assert time.monotonic() - began < LONG / 2
     assert "in the process of bad" in str(caught.value.__cause__)
 
 
@@ -115,16 +117,16 @@ def test_children_end_though_they_do_not_heed_what_asks_them_to():
     def deaf(line):
         signal.signal(signal.SIGTERM, lambda *_: None)
         line.tell("ready")
-        time.sleep(60)
+        time.sleep(LONG)
 
     began = time.monotonic()
     with Crew() as crew:
         crew.start("deaf", deaf)
         next(crew.messages())
-    assert time.monotonic() - began < 30
+    assert time.monotonic() - began < LONG / 2
 
 
 def test_whoever_stops_listening_ends_the_children():
-    for name, _ in in_processes({"a": returned(1), "b": lambda line: time.sleep(60)}, 2):
+    for name, _ in in_processes({"a": returned(1), "b": lambda line: time.sleep(LONG)}, 2):
         assert name == "a"
         break

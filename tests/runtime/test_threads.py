@@ -84,7 +84,7 @@ def test_results_come_in_the_order_of_the_jobs_and_the_first_stays_here(outside)
 def test_as_many_work_at_once_as_were_asked_for(outside):
     outside.setenv(VARIABLE, "2")
     together = threading.Barrier(4)
-    assert run_parallel([lambda: together.wait(60) >= 0] * 4, most=4) == [True] * 4
+    assert run_parallel([lambda: together.wait(300) >= 0] * 4, most=4) == [True] * 4
     busy, most = [], []
 
     def job():
@@ -105,7 +105,7 @@ def test_jobs_have_the_settings_of_who_asks(outside):
         together = threading.Barrier(2)  # so that one of them is in another thread
 
         def job():
-            together.wait(60)
+            together.wait(300)
             np.float64(1e308) * np.float64(1e308)
             return np.geterr()["divide"]
 
@@ -202,7 +202,10 @@ def test_a_child_that_was_forked_does_not_wait_for_threads_of_its_parent(outside
     results = context.Queue()
     child = context.Process(target=_in_a_child, args=(results,))
     child.start()
-    count, last = results.get(timeout=60)
-    child.join(60)
+    try:
+        count, last = results.get(timeout=300)
+    finally:
+        child.kill()
+        child.join()
     assert count == 2
     assert np.isfinite(last)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 
@@ -14,5 +16,6 @@ def _no_process_is_left_behind():
 
     before = set(Process.running)
     yield
-    for process in Process.running - before:
-        process.kill()
+    with ExitStack() as left:  # all of them, even if one does not end
+        for process in Process.running - before:
+            left.callback(process.kill)

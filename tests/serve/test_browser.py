@@ -25,7 +25,7 @@ from nystream.serve.tokens import added
 
 OFF = ("gpu", "quic", "background-networking", "component-update", "sync", "dev-shm-usage")
 OPTIONS = ["--no-sandbox", "--no-first-run", *(f"--disable-{name}" for name in OFF)]
-PATIENCE = 60_000
+PATIENCE = 300_000
 """Milliseconds to wait for what a slow machine takes its time to show."""
 STORE = "sessionStorage.setItem('nystream-token', {!r})"
 HOSTILE = "<img src=x onerror=hacked=1>"
@@ -36,7 +36,7 @@ MOVED = "([id, before]) => Number(document.getElementById(id).textContent.replac
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        found = started.chromium.launch(executable_path=CHROMIUM, args=OPTIONS, timeout=PATIENCE)
         yield found
         found.close()
 
@@ -368,7 +368,7 @@ def test_models_are_searched_and_sorted_and_the_server_tells_its_health(visit, s
     page.get_by_label("Show names with").fill("nothing of the kind")
     shown(page, "#nothing", "No model matches.")
     shown(page, "#health dt", "Rows waiting to be learnt")
-    shown(page, "#health dd", re.compile(r"[\d.]+ m?s, 99 % within [\d.]+ m?s"))
+    shown(page, "#health dd", re.compile(r"[\d.]+\sm?s, 99 % within [\d.]+\sm?s"))
     shown(page, "#health dd", re.compile(r"\d GB|\d MB"))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import socket
+import http.client
+import http.server
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -96,50 +98,49 @@ def test_the_asynchronous_client_does_the_same(server):
     assert "awaited" in [found["name"] for found in models]
 
 
-class Broken:
-    """Passes one request on to a server and drops the answer: the client cannot know that it was learnt."""
+class Broken(http.server.BaseHTTPRequestHandler):
+    """Passes requests on to a server and drops the first answer: the client cannot know that it was learnt."""
 
-    def __init__(self, port):
-        self.port, self.dropped = port, 0
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self.thread = threading.Thread(target=self.run, daemon=True)
-        self.thread.start()
+    def do_POST(self):
+        content = self.rfile.read(int(self.headers["Content-Length"]))
+        to = http.client.HTTPConnection("127.0.0.1", self.server.behind, timeout=300)
+        to.request("POST", self.path, content, dict(self.headers))
+        answer = to.getresponse()
+        found = answer.read()
+        to.close()
+        self.close_connection = True
+        self.server.dropped += 1
+        if self.server.dropped > 1:
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.headers["Content-Type"])
+            self.end_headers()
+            self.wfile.write(found)
 
-    def run(self):
-        while True:
-            try:
-                client, _ = self.socket.accept()
-            except OSError:
-                return
-            with client, socket.create_connection(("127.0.0.1", self.port)) as server:
-                client.settimeout(0.3)
-                server.settimeout(5)
-                try:
-                    while True:
-                        server.sendall(client.recv(65536))
-                except OSError:
-                    pass
-                answer = server.recv(65536)
-                if self.dropped < 1:
-                    self.dropped += 1
-                else:
-                    client.sendall(answer)
+    def log_message(self, *_):
+        pass
 
-    def close(self):
-        self.socket.close()
+
+@contextmanager
+def broken(port):
+    """A server that passes on to the one of that port."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Broken) as proxy:
+        proxy.behind, proxy.dropped = port, 0
+        thread = threading.Thread(target=proxy.serve_forever)
+        thread.start()
+        try:
+            yield proxy
+        finally:
+            proxy.shutdown()
+            thread.join()
 
 
 def test_an_answer_that_got_lost_is_asked_for_again_and_learnt_once(server):
     with Client(server.url) as client:
         client.model("lossy").create(CONFIG)
-    proxy = Broken(server.port)
-    try:
-        with Client(proxy.url) as client:
-            assert client.model("lossy").send([{"a": 1.0, "b": 2.0}], [1.0])["row"] == 1
-    finally:
-        proxy.close()
-    assert proxy.dropped == 1
+    with broken(server.port) as proxy, Client(f"http://127.0.0.1:{proxy.server_port}") as client:
+        assert client.model("lossy").send([{"a": 1.0, "b": 2.0}], [1.0])["row"] == 1
+    assert proxy.dropped == 2
+    assert server.call("GET", "/models/lossy")[1]["champion"]["rows"] == 1
 
 
 def test_a_server_that_is_not_there_is_told():

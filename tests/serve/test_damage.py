@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import sqlite3
@@ -14,7 +15,7 @@ pytest.importorskip("uvicorn")
 from serving import Running, after_a_crash, fill_two_models, learn
 
 from nystream.serve import Retention, learning
-from nystream.serve.log import Damaged, checksum
+from nystream.serve.log import Damaged, Log, checksum
 from nystream.serve.repair import repair
 from nystream.serve.store import load_within
 from nystream.serve.verify import verify
@@ -111,6 +112,25 @@ def test_a_truncated_log_is_found(killed, tmp_path, file):
             after = served(server)
             assert after == expected or server.service.store.findings
             assert all(found in (None, expected[name]) for name, found in after.items())
+
+
+def test_a_log_that_is_cut_off_is_salvaged_though_it_cannot_be_opened(stopped, tmp_path):
+    folder, expected = stopped
+    size, page = (folder / "log.db").stat().st_size, 4096
+    unopened = 0
+    for k, pages in enumerate((2, size // page // 2, size // page - 3)):
+        copy = shutil.copytree(folder, tmp_path / str(k))
+        os.truncate(copy / "log.db", pages * page)
+        try:
+            Log(copy).close()
+        except sqlite3.DatabaseError:
+            unopened += 1
+        report = verify(copy)
+        assert not report.is_good
+        with Running(copy) as server:
+            assert server.service.store.findings
+            assert all(found in (None, expected[name]) for name, found in served(server).items())
+    assert unopened
 
 
 def test_a_model_of_which_an_event_is_missing_is_quarantined_and_the_other_served(killed, tmp_path):

@@ -334,6 +334,20 @@ def test_a_backup_that_was_taken_while_serving_is_a_whole_server(tmp_path):
         assert learn(again, "/models/m", 3, seed=1, verb="step", key="once") == first
 
 
+def test_a_backup_that_cannot_be_made_says_why_and_leaves_nothing_behind(tmp_path, monkeypatch):
+    with Running(tmp_path) as server:
+        server.create("m")
+        learn(server, "/models/m", 9)
+        server.post("/models/m/snapshots", {})
+        (file,) = (tmp_path / "snapshots").iterdir()
+        file.rename(tmp_path / "elsewhere")
+        status, answer = server.call("POST", "/backup")
+        assert (status, file.name in answer["error"], "No such file" in answer["error"]) == (409, True, True)
+        assert list((tmp_path / "backups").iterdir()) == []
+        (tmp_path / "elsewhere").rename(file)
+        assert server.call("POST", "/backup")[0] == 201
+
+
 def test_rows_come_back_as_they_were_packed():
     rng = np.random.default_rng(0)
     batch = Batch(
@@ -454,6 +468,51 @@ def test_a_failure_before_the_commit_leaves_the_others_of_its_group_alone(tmp_pa
         left = after_a_crash(server, tmp_path / "b")
     with Running(left) as again:
         assert again.file("m") == expected
+
+
+@pytest.mark.parametrize("error", [MemoryError("no memory"), RuntimeError("odd")])
+def test_a_transaction_that_fails_refuses_its_requests_and_ends_nothing(tmp_path, monkeypatch, error):
+    with Running(tmp_path / "a") as server:
+        server.create("m")
+        learn(server, "/models/m", 5)
+        fail_when(monkeypatch, Log, "_write_new", lambda log: bool(log.open_events), error)
+        found, labels = rows(7, 1)
+        body = {"rows": found, "labels": labels}
+        status, answer = server.call("POST", "/models/m/learn", body, headers={"Idempotency-Key": "k"})
+        assert status == 500
+        assert "failed during writing to the log" in answer["error"]
+        monkeypatch.undo()
+        assert learn(server, "/models/m", 7, 1, key="k")["row"] == 12
+        assert server.service.writer.depth == 0
+        expected = server.file("m")
+        left = after_a_crash(server, tmp_path / "b")
+    with Running(left) as again:
+        assert again.file("m") == expected
+
+
+def test_a_snapshot_for_which_there_is_no_room_is_refused(tmp_path, monkeypatch):
+    with Running(tmp_path) as server:
+        server.create("m", {**CONFIG, "standardize": False})
+        learn(server, "/models/m", 5)
+        snapshot = server.post("/models/m/snapshots", {})["snapshot"]["id"]
+        learn(server, "/models/m", 5, seed=1)
+        found, labels = rows(5)
+
+        def full(path, content):
+            raise Full("no room")
+
+        monkeypatch.setattr("nystream.serve.store.write_durably", full)
+        for path, body in [("snapshots", {}), ("rollback", {"snapshot": snapshot})]:
+            status, answer = server.call("POST", f"/models/m/{path}", body)
+            assert (status, "no room" in answer["error"]) == (507, True), path
+        unlearn = ("/models/m/unlearn", {"rows": found, "labels": labels, "drop_snapshots": True})
+        status, answer = server.call("POST", *unlearn, headers={"Idempotency-Key": "forget"})
+        assert (status, "the rows are forgotten, but there is no room" in answer["error"]) == (507, True)
+        monkeypatch.undo()
+        assert len(server.call("GET", "/models/m/snapshots")[1]["snapshots"]) == 1
+        assert server.post(*unlearn, "forget")["row"] == 5
+        (left,) = server.call("GET", "/models/m/snapshots")[1]["snapshots"]
+        assert (left["rows"], left["id"] != snapshot) == (5, True)
 
 
 def test_what_a_transaction_has_not_written_yet_is_seen_and_given_up_like_the_rest(tmp_path):

@@ -183,9 +183,10 @@ def test_a_long_computation_ends_when_the_time_of_its_request_is_over(tmp_path, 
         finally:
             ended.set()
 
-    with Running(tmp_path, limits=Limits(seconds=3.0)) as server:
+    with Running(tmp_path) as server:
         server.create("m")
         learn(server, "/models/m", 5)
+    with Running(tmp_path, limits=Limits(seconds=3.0)) as server:
         monkeypatch.setattr(learning, "_explained", endless)
         status, found = server.call("POST", "/models/m/predict", {"row": {"a": 1.0, "b": 2.0}, "explain": True})
         assert status == 503

@@ -110,6 +110,7 @@ def test_what_is_refused_changes_nothing(server):
     [
         ({"forecast": {}}, "needs horizon"),
         ({"forecast": {"horizon": 0}}, "horizon"),
+        ({"forecast": {"horizon": 10**9}}, "at most 4,096 rows ahead"),
         ({"forecast": {"horizon": 3, "hour": 1}}, "no setting 'hour'"),
         ({"forecast": 24}, "must be an object"),
         ({"forecast": {"horizon": 3}, "learner": "pkrr"}, "leave out forecast or learner"),

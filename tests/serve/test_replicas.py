@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from serving import CONFIG, Process, Running, after_a_crash, learn, rows
+from serving import CONFIG, Process, Running, after_a_crash, free_port, learn, rows
 
 from nystream.serve import archive as archives
 from nystream.serve import copier, models
@@ -142,7 +142,7 @@ def test_primary_with_workers_and_replica_are_killed_and_the_replica_is_equal_ag
     path = tmp_path / "tokens"
     admin, reader = added(path, "admin"), added(path, "read")
     (tmp_path / "reader").write_text(reader + "\n")
-    options = ("--workers", "2", "--tokens", str(path))
+    options = ("--workers", "2", "--tokens", str(path), "--port", str(free_port()))
     primary = Process(tmp_path / "p", *options)
     primary.token = admin
     follow = ("--follow", f"http://127.0.0.1:{primary.port}", "--follow-token", str(tmp_path / "reader"))
@@ -159,7 +159,7 @@ def test_primary_with_workers_and_replica_are_killed_and_the_replica_is_equal_ag
     primary.kill()
     asked = {"row": {"a": 1.0, "b": 2.0}}
     assert replica.call("POST", "/models/m0/predict", asked)[0] == 200  # it serves what it has
-    primary = Process(tmp_path / "p", *options, "--port", str(primary.port))
+    primary = Process(tmp_path / "p", *options)
     primary.token = admin
     assert learn(primary, "/models/m2", 40, 10, key="last")["row"] == 61
     for name in ("m0", "m1", "m2"):
@@ -227,6 +227,25 @@ def test_any_earlier_moment_is_restored_from_the_archive(tmp_path):
     assert restore(archive, tmp_path / "all", Moment(), None, print) == 1
     with pytest.raises(ValueError, match="not empty"):
         restore(archive, tmp_path / "all", Moment(), None, print)
+
+
+@pytest.mark.parametrize("harm", ["empty", "first", "last"])
+def test_a_damaged_segment_of_an_archive_is_named_and_the_other_models_are_restored(tmp_path, harm):
+    archive = tmp_path / "archive"
+    with Running(tmp_path / "d", archive=archive) as server:
+        for name in ("bad", "good"):
+            fill(server, name)
+        expected = files_of(server, "good", "k")
+    (segment,) = (archive / "bad").glob("*.segment")
+    content = bytearray(segment.read_bytes())
+    content[{"empty": 0, "first": 100, "last": -1}[harm]] ^= 1
+    segment.write_bytes(b"" if harm == "empty" else content)
+    said: list[str] = []
+    with pytest.raises(ValueError, match=rf"{segment.name} is damaged"):
+        restore(archive, tmp_path / "back", Moment(), None, said.append)
+    assert ["good" in text for text in said] == [True]
+    with Running(tmp_path / "back") as server:
+        assert files_of(server, "good", "k") == expected
 
 
 def test_an_archive_goes_on_after_a_crash_and_a_full_disk(tmp_path, monkeypatch):

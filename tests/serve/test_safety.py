@@ -293,11 +293,12 @@ def test_hostile_requests_are_never_a_fault_of_ours(server):
 
 
 def test_a_client_that_never_finishes_is_cut_off(tmp_path):
-    with Running(tmp_path, limits=Limits(seconds=3.0)) as server:
+    with Running(tmp_path) as server:
         server.create("m")
-        with socket.create_connection(("127.0.0.1", server.port), timeout=300) as slow:
-            slow.sendall(b"POST /models/m/learn HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
-            assert b" 408 " in slow.recv(1000)
+    impatient = Running(tmp_path, limits=Limits(seconds=3.0))
+    with impatient as server, socket.create_connection(("127.0.0.1", server.port), timeout=300) as slow:
+        slow.sendall(b"POST /models/m/learn HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{")
+        assert b" 408 " in slow.recv(1000)
 
 
 def test_sizes_and_times_are_read():

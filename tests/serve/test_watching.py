@@ -241,6 +241,28 @@ def test_the_importance_of_columns_is_worked_out_when_asked_for(server):
     assert learn(server, "/models/m", 1)["row"] == 201
 
 
+def test_a_second_whose_numbers_cannot_be_told_is_not_the_last_one(server, monkeypatch, caplog):
+    server.create("m")
+    bus, failures = server.service.bus, []
+    working = bus._tick
+
+    async def fail_once(model):
+        if not failures:
+            failures.append(model)
+            raise RuntimeError("odd")
+        return await working(model)
+
+    monkeypatch.setattr(bus, "_tick", fail_once)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=300)
+    connection.request("GET", "/events")
+    stream = connection.getresponse().fp
+    while b"event: tick" not in stream.readline():
+        pass
+    connection.close()
+    assert failures == [None]
+    assert any("the numbers for the event stream" in record.getMessage() for record in caplog.records)
+
+
 def test_a_listener_may_hear_of_one_model_alone(server):
     for name in ("mine", "other"):
         server.create(name, {**CONFIG, "alarm_error": 50.0})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -18,10 +19,13 @@ pytest.importorskip("uvicorn")
 
 from serving import CONFIG, Process, Running, has_ended, learn, rows
 
+from nystream.serve.front import Front
 from nystream.serve.log import Full
 from nystream.serve.placement import choose_worker, place_models
+from nystream.serve.settings import Settings
 from nystream.serve.tokens import added
 from nystream.serve.verify import verify
+from nystream.serve.workers import Reply
 
 NAMES = [f"m{k}" for k in range(6)]
 
@@ -73,6 +77,27 @@ def test_requests_about_all_models_join_the_answers_of_the_workers(served):
     assert served.raw("GET", "/")[0] == 200
     repeated = learn(served, "/models/m0", 5, key="first-m0")
     assert repeated["row"] == 5
+
+
+def test_a_worker_that_refuses_counts_as_down_and_the_others_are_told(tmp_path):
+    class Fixed:
+        def __init__(self, status, **body):
+            self.reply = Reply(status, {}, json.dumps(body, separators=(",", ":")).encode())
+
+        async def request(self, *_):
+            return self.reply
+
+    front = Front(Settings(tmp_path, workers=2))
+    try:
+        for name, ask in (("models", front.list_models), ("queue", front.describe_health)):
+            front.workers = [Fixed(200, **{name: [] if name == "models" else 3}), Fixed(503, error="too slow")]
+            found = asyncio.run(ask())
+            assert (found[name], found["workers_down"]) == ([] if name == "models" else 3, [1])
+        front.workers = [Fixed(503, models=2, ready=1)]
+        assert list(asyncio.run(front.ask_all("GET", "/readyz")).replies) == [0]
+    finally:
+        front.workers = []
+        asyncio.run(front.finish())
 
 
 def test_a_clone_goes_to_the_worker_of_its_name(served):

@@ -27,7 +27,7 @@ def found(tmp_path_factory):
     threads = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     own = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, str(HERE / "on_connect.py"), str(tmp_path_factory.mktemp("connect"))]
-    run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **threads, **own}, timeout=540)
+    run = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **threads, **own}, timeout=1100)
     assert run.returncode == 0, run.stderr[-3000:]
     return json.loads(run.stdout.strip().splitlines()[-1])
 

@@ -154,7 +154,7 @@ def test_a_cross_validated_pipeline_predicts_the_same_in_a_new_process(spark, fr
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYSPARK_PYTHON": sys.executable}
     saved = [str(tmp_path / name) for name in ("table", "pipeline", "cv")]
     command = [sys.executable, str(HERE / "load_pipeline.py"), *saved]
-    run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1100)
     assert run.returncode == 0, run.stderr[-3000:]
     assert json.loads(run.stdout.strip().splitlines()[-1]) == [expected.tolist()] * 2
 

@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from children import started
 from numpy.testing import assert_array_equal
 
 from nystream import streams
@@ -40,7 +41,7 @@ def test_rows_and_small_blocks_come_before_the_pipe_is_closed():
     program = (
         "from nystream import streams\nfor x, y in streams.stdin().rows():\n    print(x.tolist(), y, flush=True)\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+    with started([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         child.stdin.write(b"a,y\n")
         for i in range(5):
             child.stdin.write(f"{i},{i * i}\n".encode())
@@ -124,7 +125,7 @@ def test_a_named_pipe_gives_all_its_rows_once(tmp_path, name, open_it, pack):
     thread.start()
     stream = open_it(path)
     X, y = stream.load()
-    thread.join(60)
+    thread.join(300)
     assert not thread.is_alive()
     assert_array_equal(X[:, 0], range(3000))
     assert_array_equal(y, X[:, 0] ** 2)
@@ -140,4 +141,4 @@ def test_an_arff_pipe_is_refused_by_its_name(tmp_path):
     thread.start()
     with pytest.raises(ValueError, match="rows looks like ARFF, which is read from files only"):
         streams.open_stream(tmp_path / "rows")
-    thread.join(60)
+    thread.join(300)

@@ -183,8 +183,12 @@ def _caught(arguments: list[str], loaded: Callable[[], None] | None) -> int:
 
 def _refusals() -> tuple[type[Exception], ...]:
     """Return the error types that the user can correct."""
-    abilities = sys.modules.get("nystream.learners.abilities")
-    return (ImportError, OSError, ValueError) + ((abilities.Unable,) if abilities else ())
+    found: list[type[Exception]] = [ImportError, OSError, ValueError]
+    if abilities := sys.modules.get("nystream.learners.abilities"):
+        found.append(abilities.Unable)
+    if log := sys.modules.get("nystream.serve.log"):
+        found += [log.Full, log.Broken, log.Damaged]
+    return tuple(found)
 
 
 def _tell(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
@@ -47,6 +47,8 @@ SLICE = 32_768
 """Numbers that are predicted between two looks at the time limit; the interpreter may be held that long."""
 HEAVY = 2**20
 """Numbers (of an explanation: numbers times columns) of a request that is answered in a process of its own."""
+MOMENT = 0.5
+"""Seconds that the end of the server waits for threads whose answers nobody waits for."""
 WISHES = ("probabilities", "interval", "quantiles", "explain")
 
 
@@ -59,11 +61,19 @@ class Answering:
         self._pool = ThreadPoolExecutor(THREADS, "predict")
         self._long = ThreadPoolExecutor(LONG_THREADS, "long")
         self._reading = ThreadPoolExecutor(READING_THREADS, "read")
+        self._running: set[Future[Any]] = set()
+        """Work in threads that is not done."""
         self._open = 0
 
     async def aside(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run it in a thread, for work of milliseconds."""
-        return await asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+        return await self._begin(self._pool, function, *arguments)
+
+    def _begin(self, pool: ThreadPoolExecutor, function: Callable[..., Any], *arguments: Any) -> asyncio.Future[Any]:
+        work = pool.submit(function, *arguments)
+        self._running.add(work)
+        work.add_done_callback(self._running.discard)
+        return asyncio.wrap_future(work)
 
     async def long(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run it in a thread for work of seconds; it ends at its next look at the time when the request's is over."""
@@ -71,7 +81,7 @@ class Answering:
             raise Refusal(429, f"{MOST_LONG} long requests run or wait already; try again", {"Retry-After": "2"})
         end = time.monotonic() + self._seconds
         self._open += 1
-        task = asyncio.get_running_loop().run_in_executor(self._long, _limited, end, function, *arguments)
+        task = self._begin(self._long, _limited, end, function, *arguments)
         task.add_done_callback(self._ended)
         return await task
 
@@ -115,17 +125,16 @@ class Answering:
         """Read a large body and check its rows, in another process."""
         arguments = (to_json(form.described()), kind, body, dict(query), limits, is_labelled)
         call = partial(self.helpers.call, "read_rows", *arguments, seconds=self._seconds)
-        loop = asyncio.get_running_loop()
-        packed, options, unknown = await loop.run_in_executor(self._reading, call)
+        packed, options, unknown = await self._begin(self._reading, call)
         batch = await self.aside(Batch.unpack, packed)
         return Rows(None, batch.n, options=options, batch=batch, unknown=unknown)
 
-    def close(self) -> None:
-        """Wait for what runs; what waits is cancelled."""
-        self._reading.shutdown(wait=False, cancel_futures=True)
-        self._pool.shutdown(wait=True, cancel_futures=True)
-        self._long.shutdown(wait=False, cancel_futures=True)
+    def close(self) -> bool:
+        """End the processes, and begin nothing more; return whether all threads are done within a moment."""
         self.helpers.close()
+        for pool in (self._reading, self._pool, self._long):
+            pool.shutdown(wait=False, cancel_futures=True)
+        return not wait(list(self._running), MOMENT).not_done
 
 
 def _limited(end: float, function: Callable[..., Any], *arguments: Any) -> Any:

@@ -21,7 +21,7 @@ from nystream.serve.json_text import to_json
 from nystream.serve.logs import Audit, RequestInfo, current_request, new_request_id
 from nystream.serve.metrics import Timings
 from nystream.serve.rates import Rates
-from nystream.serve.refusals import Refusal
+from nystream.serve.refusals import Refusal, report_failure
 from nystream.serve.service import Service
 from nystream.serve.settings import LONGEST_KEY, Settings, is_loopback
 from nystream.serve.tokens import ROLES, Tokens
@@ -157,9 +157,8 @@ def endpoint(service: Host, handler: Handler, role: str | None) -> Callable[[Req
             return refused(Refusal(503, message, {"Retry-After": "5", "Connection": "close"}))
         except ClientDisconnect:
             return refused(Refusal(400, "the client went away"))
-        except Exception:
-            logger.exception("%s %s", request.method, request.url.path)
-            return refused(Refusal(500, "the server failed; its log has the reason"))
+        except Exception as error:
+            return refused(report_failure(error, name))
 
     return called
 

@@ -27,7 +27,7 @@ from nystream.serve.recovery import LEARNT, recovered
 from nystream.serve.replication import Record, read_record, split_state
 from nystream.serve.rows import Batch
 from nystream.serve.salvage import close_log
-from nystream.serve.snapshots import sync_folder
+from nystream.serve.snapshots import sync
 from nystream.serve.store import LOAD_SECONDS, Store, load_within
 
 __all__ = ["Archive", "Restored", "restore"]
@@ -122,8 +122,8 @@ class Archive:
         _append_durably(part, [Record({"record": "end"})])
         path = part.with_suffix(SUFFIX)
         os.replace(part, path)
-        sync_folder(path.parent)
-        sync_folder(self.folder)
+        sync(path.parent)
+        sync(self.folder)
         size = path.stat().st_size
         self._segments[name] = _Segment(path, size, size, time.time(), position)
 
@@ -193,10 +193,15 @@ def restore(archive: Path, folder: Path, moment: Moment, model: str | None, say:
     if model is not None and not places[0].is_dir():
         raise ValueError(f"{archive} has no model {model!r}")
     lock, count = FolderLock(folder), 0
+    damaged: list[str] = []
     try:
         with recovered(folder, partial(close_log, folder=folder)) as store:
             for place in places:
-                found = _restore_model(store, place, moment)
+                try:
+                    found = _restore_model(store, place, moment)
+                except Damaged as error:  # the other models are restored
+                    damaged.append(str(error))
+                    continue
                 if found is None:
                     say(f"model {place.name!r} was not there")
                     continue
@@ -205,6 +210,8 @@ def restore(archive: Path, folder: Path, moment: Moment, model: str | None, say:
                 say(f"model {found.name!r}: {found.rows} rows, the last change at {when}")
     finally:
         lock.release()
+    if damaged:
+        raise ValueError("; ".join(damaged))
     return count
 
 
@@ -212,7 +219,7 @@ def _restore_model(store: Store, place: Path, moment: Moment) -> Restored | None
     """Restore one model from the newest segment that has the moment."""
     paths = []
     for path in sorted(place.glob(f"*{SUFFIX}"), reverse=True):
-        about = next(_read(path))[0].about
+        about = _first(path).about
         is_later = moment.time is not None and about["at"] > moment.time
         if not is_later and (moment.rows is None or about["rows"] <= moment.rows):
             paths.append(path)
@@ -221,6 +228,15 @@ def _restore_model(store: Store, place: Path, moment: Moment) -> Restored | None
     path = next((path for path in paths if _reaches(path, moment.rows)), paths[0])
     records = (record for record, _ in _read(path))
     return _play(store, next(records), records, moment, path)
+
+
+def _first(path: Path) -> Record:
+    """Return the first record of a segment: the state of the model. Raises Damaged where it cannot be read."""
+    try:
+        return next(_read(path))[0]
+    except (Damaged, StopIteration) as error:
+        text = f"{path} is damaged ({error or 'it is empty'}); move it away to restore the model from an earlier one"
+        raise Damaged(text) from None
 
 
 def _reaches(path: Path, rows: int | None) -> bool:
@@ -268,7 +284,8 @@ def _play(store: Store, state: Record, records: Iterator[Record], moment: Moment
                 if entry.events > EVENTS:
                     checkpoints.save(entry, at_once=True)
     except Damaged as error:
-        raise ValueError(f"{path} is damaged, and the model cannot be restored beyond {at:.0f}: {error}") from None
+        when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at))
+        raise Damaged(f"{path} is damaged, and the model is restored only up to {when}: {error}") from None
     entry.keys = store.count_keys(entry)
     store.news.clear()
     checkpoints.save(entry, keep=True, at_once=True)

@@ -8,12 +8,16 @@ import time
 from pathlib import Path
 from typing import Any
 
+from nystream.serve.form import one_line
 from nystream.serve.json_text import to_json
 from nystream.serve.log import Full
 from nystream.serve.refusals import Refusal
-from nystream.serve.writer import NO_ROOM, Command, Writer
+from nystream.serve.snapshots import no_room, sync
+from nystream.serve.writer import Command, Writer
 
 __all__ = ["Backup"]
+
+NO_ROOM = "there is no room on the disk for a backup"
 
 
 class Backup(Command):
@@ -37,19 +41,13 @@ class Backup(Command):
             store.log.copy(part / "log.db")
             for (file,) in store.log.run("select file from snapshot").fetchall():
                 os.link(store.files / file, part / "snapshots" / file)
-            _synced(part / "log.db", part / "snapshots", part)
+            for path in (part / "log.db", part / "snapshots", part):
+                sync(path)
             part.rename(place)
-            _synced(place.parent)
-        except (Full, OSError):
+            sync(place.parent)
+        except (Full, OSError) as error:
             shutil.rmtree(part, ignore_errors=True)
-            raise Refusal(507, NO_ROOM) from None
+            if isinstance(error, Full) or no_room(error):
+                raise Refusal(507, NO_ROOM) from None
+            raise Refusal(409, f"there is no backup: {one_line(error)}") from None
         return to_json({"backup": str(place), "event": store.log.seq})
-
-
-def _synced(*paths: Path) -> None:
-    for path in paths:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -66,7 +66,7 @@ class Checkpoints:
                 total -= seconds + entry.events * 2e-5
 
     def save(self, entry: Entry, *, keep: bool = False, at_once: bool = False) -> None:
-        """Save all parts of a model and its keyed models."""
+        """Save all parts of a model and its keyed models. Raises Full, but not where a large one is written aside."""
         now = time.time()
         keep = keep or now - entry.last_kept >= self.store.settings.retention.every
         parts = [part for part in entry.parts if part.dirty]
@@ -79,11 +79,7 @@ class Checkpoints:
                 self._thread.start()
             self._jobs.put((entry, copies, keep, now))
             return
-        try:
-            files = [self._write(part, part.model, self._about(part)) for part in parts if part.model]
-        except Full:
-            self.postpone()
-            return
+        files = [self._write(part, part.model, self._about(part)) for part in parts if part.model]
         self.record(entry, files, keep, now)
 
     def _about(self, part: Part) -> dict[str, Any]:

@@ -366,10 +366,17 @@ class Unlearn(Event):
 
     def execute(self, writer: Writer) -> Any:
         answer = super().execute(writer)
-        if self._snapshots and self._repeat is None:
+        if self._snapshots:
             writer.checkpoints.is_tight = True  # the rows are to go from the log too
-            writer.checkpoints.save(self.entry, at_once=True)
-            drop_older_snapshots(writer, self.entry)
+            try:
+                writer.checkpoints.save(self.entry, at_once=True)
+                drop_older_snapshots(writer, self.entry)
+            except Full:
+                raise Refusal(
+                    507,
+                    "the rows are forgotten, but there is no room on the disk for a new snapshot, and older ones still "
+                    "have them; make room and repeat the request with the same Idempotency-Key",
+                ) from None
         return answer
 
 

@@ -26,6 +26,8 @@ def connection_class(limits: Limits, refused: dict[str, int]) -> type[HttpToolsP
         _address = ""
         _timer: asyncio.TimerHandle | None = None
         _bytes = 0
+        _unparsed = 0
+        """Bytes since a part of the request was complete: a header is kept in memory until it ends."""
         _is_over = False
 
         def connection_made(self, transport: Any) -> None:
@@ -46,8 +48,12 @@ def connection_class(limits: Limits, refused: dict[str, int]) -> type[HttpToolsP
             super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
-            if not self._is_over:
-                super().data_received(data)
+            if self._is_over:
+                return
+            self._unparsed += len(data)
+            super().data_received(data)
+            if self._unparsed > limits.header_bytes and not self._is_over:
+                self._refuse_long()
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
@@ -60,18 +66,22 @@ def connection_class(limits: Limits, refused: dict[str, int]) -> type[HttpToolsP
 
         def on_header(self, name: bytes, value: bytes) -> None:
             super().on_header(name, value)
+            self._unparsed = 0
             self._count(len(name) + len(value))
 
         def on_headers_complete(self) -> None:
             self._stop_timer()
+            self._unparsed = 0
             if not self._is_over:
                 super().on_headers_complete()
 
         def on_body(self, body: bytes) -> None:
+            self._unparsed = 0
             if not self._is_over:
                 super().on_body(body)
 
         def on_message_complete(self) -> None:
+            self._unparsed = 0
             if not self._is_over:
                 super().on_message_complete()
 
@@ -80,7 +90,7 @@ def connection_class(limits: Limits, refused: dict[str, int]) -> type[HttpToolsP
             if self._is_over:
                 return
             if self._bytes > limits.header_bytes:
-                self._refuse(431, "long headers", f"the headers have more than {limits.header_bytes} bytes")
+                self._refuse_long()
             elif len(self.headers) > limits.headers:
                 self._refuse(431, "many headers", f"the request has more than {limits.headers} headers")
 
@@ -96,6 +106,9 @@ def connection_class(limits: Limits, refused: dict[str, int]) -> type[HttpToolsP
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
+
+        def _refuse_long(self) -> None:
+            self._refuse(431, "long headers", f"the headers have more than {limits.header_bytes} bytes")
 
         def _refuse(self, status: int, reason: str, message: str) -> None:
             """Answer without the application, and close."""

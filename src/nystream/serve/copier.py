@@ -42,6 +42,8 @@ LOOK = 20.0
 """Seconds after which the source is told again which event of a model the copy has. It must be less than `FOLLOWED`."""
 TIMEOUT = 30.0
 """Seconds that a source may take to answer."""
+SHORT = 5.0
+"""Seconds that the end of a replica waits for an answer of its primary."""
 ANEW = ("told", "rollback", "promote", "repaired")
 """Events after which a model is another one than its rows make: the copy begins again with the state."""
 
@@ -206,6 +208,8 @@ class Copier:
     def __init__(self, source: Source, sink: Sink, what: str) -> None:
         self._source, self._sink, self._what = source, sink, what
         self._stop = threading.Event()
+        self._end = float("inf")
+        """Time after which nothing more is copied."""
         self._thread = threading.Thread(target=self._run, name=what, daemon=True)
         self.lag: dict[str, int] = {}
         """By model: how far the number of its last event here is behind that of the source."""
@@ -221,21 +225,12 @@ class Copier:
     def start(self) -> None:
         self._thread.start()
 
-    def close(self, seconds: float = 5.0) -> None:
-        """End the thread; wait for it at most so long."""
+    def close(self, seconds: float) -> None:
+        """End the thread, which copies what was learnt since its last look; wait for it at most so long."""
+        self._end = time.monotonic() + seconds
         self._stop.set()
-        if self._thread.ident is None:  # never started
-            return
-        self._thread.join(seconds)
-        if self._thread.is_alive():
-            return
-        self._source.close()
-        if not self._sink.keeps_events:
-            return
-        end = time.monotonic() + seconds
-        with suppress(Exception):  # what was learnt since the last look
-            while self.copy_some() and time.monotonic() < end:
-                pass
+        if self._thread.ident is not None:
+            self._thread.join(seconds if self._sink.keeps_events else min(seconds, SHORT))
 
     def described(self) -> dict[str, Any]:
         """Return how far it is."""
@@ -263,6 +258,11 @@ class Copier:
                 self.error = None
             if not is_behind:
                 self._stop.wait(PAUSE)
+        if self._sink.keeps_events:
+            with suppress(Exception):
+                while self.copy_some() and time.monotonic() < self._end:
+                    pass
+        self._source.close()
 
     def copy_some(self) -> bool:
         """Copy an answer's worth of each model; return whether there is more."""

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from nystream.serve.json_text import to_json
-from nystream.serve.refusals import Refusal
+from nystream.serve.refusals import Refusal, report_failure
 
 __all__ = ["Bus"]
 
@@ -80,7 +80,11 @@ class Bus:
     async def _ticks(self) -> None:
         while len(self._queues) > len(self._tickless):
             for model in {wanted for q, wanted in self._queues.items() if q not in self._tickless}:
-                body = await self._tick(model)
+                try:
+                    body = await self._tick(model)
+                except Exception as error:  # the listeners stay, and hear the numbers of the next second
+                    report_failure(error, "the numbers for the event stream")
+                    continue
                 listeners = [q for q, wanted in self._queues.items() if wanted == model and q not in self._tickless]
                 self._send(listeners, "tick", body)
             await asyncio.sleep(TICK)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 try:
@@ -42,8 +42,9 @@ class FolderLock:
                 owner = os.read(self._handle, 20).decode(errors="replace").strip() or "unknown"
                 os.close(self._handle)
                 raise ValueError(f"{folder} is served by another process already (pid {owner})") from None
-        os.ftruncate(self._handle, 0)
-        os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):  # the disk may be full; the lock holds without the number
+            os.ftruncate(self._handle, 0)
+            os.pwrite(self._handle, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
         os.close(self._handle)

@@ -34,7 +34,7 @@ from nystream.serve.routes import TABLE, Table
 from nystream.serve.row_formats import parsed
 from nystream.serve.service import AUDIT
 from nystream.serve.settings import Settings, checked_name
-from nystream.serve.snapshots import sync_folder, write_durably
+from nystream.serve.snapshots import sync, write_durably
 from nystream.serve.tokens import ROLES, Tokens
 from nystream.serve.workers import Reply, Worker, worker_settings
 
@@ -139,15 +139,16 @@ class Front:
         found["authorization"] = self.tokens.role(given.get("authorization"))
         return found
 
-    async def ask_all(self, method: str, target: str) -> Found:
-        """Ask every worker at once."""
+    async def ask_all(self, method: str, target: str, *, take_refusals: bool = False) -> Found:
+        """Ask every worker at once. One that refuses counts as down, unless its refusals are wanted too."""
         headers = {"authorization": ROLES[-1]}
         asked = (worker.request(method, target, headers) for worker in self.workers)
         found = await asyncio.gather(*asked, return_exceptions=True)
         replies: dict[int, Reply] = {}
         for k, reply in enumerate(found):
             if isinstance(reply, Reply):
-                replies[k] = reply
+                if take_refusals or not reply.is_refusal:
+                    replies[k] = reply
             elif not isinstance(reply, Refusal):
                 raise reply
         return Found(replies, [k for k in range(len(self.workers)) if k not in replies])
@@ -155,7 +156,7 @@ class Front:
     async def list_models(self) -> dict[str, Any]:
         """Return the models of all workers that are up, and which are not."""
         found = await self.ask_all("GET", "/models")
-        models = [model for reply in found.replies.values() for model in orjson.loads(reply.body).get("models", [])]
+        models = [model for reply in found.replies.values() for model in orjson.loads(reply.body)["models"]]
         return {"models": sorted(models, key=lambda model: model["created"] or 0.0), "workers_down": found.down}
 
     async def _tick(self, name: str | None) -> dict[str, Any]:
@@ -238,7 +239,7 @@ class Front:
 
     async def backup(self, call: Call) -> Response:
         """Make a backup of every worker, and put them together in one folder."""
-        found = await self.ask_all("POST", "/backup")
+        found = await self.ask_all("POST", "/backup", take_refusals=True)
         if found.down:
             raise Refusal(503, f"worker {found.down[0]} is being started again; try again", {"Retry-After": "1"})
         for reply in found.replies.values():
@@ -327,4 +328,4 @@ def _join_backups(place: Path, backups: dict[int, Path]) -> None:
         os.replace(backup, part / "workers" / str(number))
     write_durably(part / "workers" / "count", f"{len(backups)}\n".encode())
     part.rename(place)
-    sync_folder(place.parent)
+    sync(place.parent)

@@ -14,6 +14,7 @@ import select
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -34,6 +35,8 @@ __all__ = ["Helpers"]
 _SIZE = struct.Struct("<Q")
 START_SECONDS = 60.0
 """Time that a process may take to start."""
+LOOK = 1.0
+"""Seconds between looks at whether the server is still there."""
 NICE = 5
 """By how much it gives way to the server where processors are scarce."""
 
@@ -73,7 +76,11 @@ class _Helper:
     def __init__(self) -> None:
         command = [sys.executable, "-c", "from nystream.serve.helper import main; main()"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
-        self._read(START_SECONDS)
+        try:
+            self._read(START_SECONDS)
+        except BaseException:
+            self.close()
+            raise
 
     def call(self, name: str, arguments: tuple[Any, ...], seconds: float) -> Any:
         """Return the result; raise what the function raised, TimeoutError when it is late, EOFError when it died."""
@@ -109,8 +116,12 @@ class _Helper:
             found += part
         return bytes(found)
 
-    def close(self) -> None:
+    def kill(self) -> None:
+        """End the process; the thread that waits for its answer is told so, and closes the rest."""
         self._process.kill()
+
+    def close(self) -> None:
+        self.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
@@ -122,6 +133,7 @@ class Helpers:
 
     def __init__(self) -> None:
         self._idle: queue.LifoQueue[_Helper] = queue.LifoQueue()
+        self._all: set[_Helper] = set()
         self._is_closed = False
 
     def call(self, name: str, *arguments: Any, seconds: float) -> Any:
@@ -130,12 +142,16 @@ class Helpers:
             helper = self._idle.get_nowait()
         except queue.Empty:
             helper = _Helper()
+            self._all.add(helper)
+            if self._is_closed:
+                helper.kill()
         try:
             found = helper.call(name, arguments, seconds)
         except Refusal:
             self._give_back(helper)
             raise
         except BaseException as error:
+            self._all.discard(helper)
             helper.close()
             if isinstance(error, EOFError):
                 raise Refusal(422, "the computation ended its process, perhaps for want of memory") from None
@@ -149,8 +165,10 @@ class Helpers:
             self.close()
 
     def close(self) -> None:
-        """End the processes that do nothing; the others end when they are done."""
+        """End all processes, whatever they do."""
         self._is_closed = True
+        for helper in list(self._all):
+            helper.kill()
         while True:
             try:
                 self._idle.get_nowait().close()
@@ -160,6 +178,7 @@ class Helpers:
 
 def main() -> None:
     """Answer calls until the server closes the pipe."""
+    end_with(os.getppid())
     os.nice(NICE)
     given, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a learner prints is no answer
@@ -173,6 +192,17 @@ def main() -> None:
             found = error if isinstance(error, Refusal) else RuntimeError(f"{type(error).__name__}: {error}")
         _tell(told, found)
         gc.collect()
+
+
+def end_with(parent: int) -> None:
+    """Let this process end soon after its parent, also in the middle of a computation that does not end."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(LOOK)
+        os._exit(0)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def _tell(told: Any, found: Any) -> None:

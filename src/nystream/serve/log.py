@@ -164,24 +164,6 @@ class Log:
     def __init__(self, folder: Path, *, synchronous: str = "FULL", most: int | None = None) -> None:
         self.path = folder / "log.db"
         self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, cached_statements=256)
-        run = self.db.execute
-        run("pragma locking_mode=exclusive")  # nobody else reads it, and no shared memory needs room on the disk
-        if run("pragma journal_mode").fetchone()[0] != "wal":
-            run("pragma journal_mode=wal")
-        run(f"pragma synchronous={synchronous}")
-        run("pragma wal_autocheckpoint=4000")
-        run(f"pragma journal_size_limit={WAL_BYTES}")
-        found = run("pragma user_version").fetchone()[0]
-        if found > VERSION:
-            self.db.close()
-            raise ValueError(f"{self.path} has format {found}, this nystream reads up to {VERSION}: upgrade nystream")
-        if found < VERSION:
-            self.db.executescript(_SCHEMA)
-            run(f"pragma user_version={VERSION}")
-            run("pragma wal_checkpoint(truncate)")
-        if most is not None:
-            page = run("pragma page_size").fetchone()[0]
-            run(f"pragma max_page_count={max(most // page, 16)}")
         self.witness = Witness(folder)
         self._lanes: dict[tuple[int, int], tuple[int, int]] = {}
         """By model and whether it has a key: its last event, and the last one that was forgotten."""
@@ -195,8 +177,32 @@ class Log:
         """Rows of the open transaction that SQLite does not have yet: many rows in one statement take less time."""
         self.damage: list[str] = []
         """Sentences about rows that no model owns and that cannot be read."""
-        self._read_state()
         self.commit_seconds = 0.0
+        try:
+            self._set_up(synchronous, most)
+            self._read_state()
+        except BaseException:  # while this connection holds its lock nobody could salvage the file
+            self.db.close()
+            raise
+
+    def _set_up(self, synchronous: str, most: int | None) -> None:
+        run = self.db.execute
+        run("pragma locking_mode=exclusive")  # nobody else reads it, and no shared memory needs room on the disk
+        if run("pragma journal_mode").fetchone()[0] != "wal":
+            run("pragma journal_mode=wal")
+        run(f"pragma synchronous={synchronous}")
+        run("pragma wal_autocheckpoint=4000")
+        run(f"pragma journal_size_limit={WAL_BYTES}")
+        found = run("pragma user_version").fetchone()[0]
+        if found > VERSION:
+            raise ValueError(f"{self.path} has format {found}, this nystream reads up to {VERSION}: upgrade nystream")
+        if found < VERSION:
+            self.db.executescript(_SCHEMA)
+            run(f"pragma user_version={VERSION}")
+            run("pragma wal_checkpoint(truncate)")
+        if most is not None:
+            page = run("pragma page_size").fetchone()[0]
+            run(f"pragma max_page_count={max(most // page, 16)}")
 
     def _read_state(self) -> None:
         for _, model, keyed, last, forgotten in self._readable("progress"):

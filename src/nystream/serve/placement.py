@@ -23,13 +23,13 @@ from nystream.serve.log import TABLES, Log
 from nystream.serve.models import QUARANTINED, Entry
 from nystream.serve.recovery import recovered
 from nystream.serve.salvage import close_log
-from nystream.serve.snapshots import sync_folder, write_durably
+from nystream.serve.snapshots import sync, write_durably
 from nystream.serve.store import Store
 
 __all__ = ["LOCK_SECONDS", "choose_worker", "place_models"]
 
 logger = logging.getLogger("nystream.serve")
-LOCK_SECONDS = 10.0
+LOCK_SECONDS = 30.0
 """Time that a worker whose front was killed may take to end."""
 LOG_FILES = ("log.db", "log.db-wal", "log.head", "witness", "closed", "snapshots")
 
@@ -52,7 +52,7 @@ def place_models(folder: Path, count: int) -> int:
         return 0
     place.mkdir(mode=0o700, exist_ok=True)
     mark.unlink(missing_ok=True)
-    sync_folder(place)
+    sync(place)
     used = sorted(path for path in place.iterdir() if path.name.isdigit() and (path / "log.db").exists())
     plain = [folder] if is_plain else []
     with ExitStack() as stack:
@@ -180,5 +180,5 @@ def _set_log_aside(folder: Path, lost: Path) -> None:
     for name in LOG_FILES:
         if (folder / name).exists():
             os.replace(folder / name, place / name)
-    sync_folder(place)
-    sync_folder(folder)
+    sync(place)
+    sync(folder)

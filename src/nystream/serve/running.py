@@ -113,14 +113,15 @@ def run(settings: Settings, *, quiet: bool = False) -> None:
             serve(service, routes(service, table), quick(service, table), found)
         finally:
             found.close()
+        if not service.ended_in_time:
+            logger.warning("not all was done before the end; the next start learns what only the log has")
     finally:
         lock.release()
         log.stop()
     if not service.ended_in_time:
-        logger.warning("the time to end is over; the next start learns again what the log has and no snapshot covers")
         sys.stderr.flush()
         sys.stdout.flush()
-        os._exit(0)  # a thread is still learning; everything that was acknowledged is in the log
+        os._exit(0)  # a thread still learns or predicts; everything that was acknowledged is in the log
 
 
 def prepare_process() -> None:

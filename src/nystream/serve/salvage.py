@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nystream.serve.log import _SCHEMA, TABLES, VERSION, Log, checksum
-from nystream.serve.snapshots import sync_folder
+from nystream.serve.snapshots import sync
 from nystream.serve.wal import mend_wal, read_wal
 from nystream.serve.witness import Witness
 
@@ -112,7 +112,7 @@ def set_aside_copies(folder: Path) -> Path:
     for name in ("log.db", "log.db-wal", "witness"):
         if (folder / name).exists():
             shutil.copy2(folder / name, place / name)
-    sync_folder(place)
+    sync(place)
     return place
 
 
@@ -273,7 +273,7 @@ def salvage(folder: Path, fault: str) -> list[str]:
             if unknown and table in _OWNERS:
                 everybody = f"rows of table {table!r} of the log cannot be read, and nobody knows whose they were"
             if (bad or unknown or missing) and table not in _OWNERS:
-                findings.append(f"{bad + len(missing)} rows of table {table!r} of the log cannot be read")
+                findings.append(f"{bad + len(missing) or 'some'} rows of table {table!r} of the log cannot be read")
         for model, _ in target.execute("select id, name from model").fetchall():
             reason = lost.get(model) or everybody
             if reason is not None:
@@ -286,7 +286,7 @@ def salvage(folder: Path, fault: str) -> list[str]:
     with open(new, "rb+") as file:
         os.fsync(file.fileno())
     os.replace(new, folder / "log.ready")
-    sync_folder(folder)
+    sync(folder)
     _take_over(folder)
     return findings
 
@@ -295,7 +295,7 @@ def _take_over(folder: Path) -> None:
     (folder / "log.db-wal").unlink(missing_ok=True)
     (folder / "log.head").unlink(missing_ok=True)
     os.replace(folder / "log.ready", folder / "log.db")
-    sync_folder(folder)
+    sync(folder)
 
 
 def _carry(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> tuple[dict[int, int], bool, int]:

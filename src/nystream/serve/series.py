@@ -8,6 +8,8 @@ from nystream.forecast import SeriesLearner
 
 __all__ = ["BODY", "learner_of"]
 
+MOST_AHEAD = 4096
+"""Rows ahead, at most: a forecaster's memory grows with their square."""
 BODY = {
     "steps": {"type": "integer", "minimum": 1, "description": "at most the horizon, which is the default"},
     "rows": {
@@ -31,4 +33,6 @@ def learner_of(config: Any) -> SeriesLearner:
         raise ValueError(f"forecast has no setting {unknown[0]!r}; it has {', '.join(names)}")
     if "horizon" not in config:
         raise ValueError("forecast needs horizon, the number of rows ahead")
+    if isinstance(config["horizon"], int) and config["horizon"] > MOST_AHEAD:
+        raise ValueError(f"horizon is {config['horizon']:,}; the server forecasts at most {MOST_AHEAD:,} rows ahead")
     return SeriesLearner(**config)

@@ -98,10 +98,10 @@ class Service:
         """Finish what waits, save all, end; return whether everything was done in time. Nothing in the log is lost."""
         self.ask_to_stop()
         for copier in self.copiers.values():
-            copier.close(max(min((self.stop_by - time.monotonic()) / 3, 5.0), 0.3))  # the rest is for the log
+            copier.close(max((self.stop_by - time.monotonic()) / 3, 0.3))  # the rest is for the log
         in_time = self.writer.close(max(self.stop_by - time.monotonic(), 0.5))
-        self.webhook.close()
-        self.answering.close()
+        in_time = self.answering.close() and in_time
+        self.webhook.close(max(self.stop_by - time.monotonic(), 0.5))
         self.audit.close()
         return in_time
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from nystream.serve.log import Broken, Full
 from nystream.serve.settings import Retention
 
-__all__ = ["no_room", "surplus", "sync_folder", "write_durably"]
+__all__ = ["no_room", "surplus", "sync", "write_durably"]
 
 HOUR, DAY = 3600.0, 86400.0
 
@@ -28,18 +28,18 @@ def write_durably(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-        sync_folder(path.parent)
+        sync(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         if no_room(error):
-            raise Full(str(error)) from None
+            raise Full(f"{path}: {error.strerror}") from None
         raise Broken(f"{path}: {error}") from error
 
 
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder survive a crash."""
-    handle = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, survive a crash."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

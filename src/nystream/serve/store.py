@@ -20,7 +20,7 @@ from nystream.model import Model
 from nystream.serve import learning, salvage
 from nystream.serve.alarms import Alarm
 from nystream.serve.json_text import listed, to_json
-from nystream.serve.log import Damaged, Log, is_disk_error
+from nystream.serve.log import Damaged, Full, Log, is_disk_error, is_full
 from nystream.serve.models import READY, Entry, Keyed, Models
 from nystream.serve.parts import Part
 from nystream.serve.rows import Batch
@@ -73,6 +73,8 @@ class Store:
         try:
             self.log = Log(self.folder, synchronous=settings.synchronous, most=settings.log_bytes)
         except sqlite3.DatabaseError as error:
+            if is_full(error):
+                raise Full(f"there is no room for the log in {self.folder}: {error}") from None
             if not is_disk_error(error):
                 raise
             for finding in salvage.salvage(self.folder, str(error)):
@@ -276,11 +278,6 @@ class Store:
         """Return the number of keys of a model."""
         parked = {row[0] for row in self.log.run("select key from keyed where model = ?", (entry.id,))}
         return len(parked | set(self.keyed.names(entry)))
-
-    @property
-    def is_starting(self) -> bool:
-        """Whether some model is still being brought back."""
-        return self.models.starting or any(entry.state not in (READY, "quarantined") for entry in self.models)
 
 
 def load_within(content: bytes, seconds: float) -> Model:

@@ -8,6 +8,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -70,9 +71,10 @@ class Webhook:
                     time.sleep(0.5 * 2**attempt)
         self.failures += 1
 
-    def close(self) -> None:
-        """Send what waits, for a few seconds at most."""
+    def close(self, seconds: float) -> None:
+        """Send what waits, for so many seconds at most."""
         self._closing = True
         if self._thread is not None:
-            self._queue.put(None)
-            self._thread.join(SECONDS)
+            with suppress(queue.Full):  # as many wait as can be
+                self._queue.put_nowait(None)
+            self._thread.join(min(seconds, SECONDS))

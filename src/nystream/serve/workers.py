@@ -73,12 +73,15 @@ class Worker:
         pause = 0.0
         while not self._is_stopping.is_set():
             began = time.monotonic()
-            code = await self._run()
+            try:
+                code = await self._run()
+                how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
+            except OSError as error:  # the machine has no process or no memory left for it
+                how = f"cannot be started: {error}"
             if self._is_stopping.is_set():
                 return
             self.restarts += 1
             pause = min(max(2 * pause, PAUSES[0]), PAUSES[1]) if time.monotonic() - began < SOON else 0.0
-            how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
             logger.error("worker %d %s; it is started again", self.number, how)
             await asyncio.sleep(pause)
 
@@ -153,6 +156,11 @@ class Reply(NamedTuple):
     status: int
     headers: dict[str, str]
     body: bytes
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether this is an error and nothing else; a worker that is not ready yet says more."""
+        return self.status >= 400 and self.body.startswith(b'{"error"')
 
 
 class Channel:

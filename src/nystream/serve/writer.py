@@ -14,6 +14,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from nystream.serve.checkpoints import Checkpoints
@@ -121,7 +122,7 @@ class Writer:
         self.store = store
         self._answer, self._fail, self._recovered = answer, fail, recovered
         self._queue: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
-        self._bytes = self._rows = 0
+        self._bytes = self._rows = self._waiting = 0
         self._stopping = False
         self._stop_by = float("inf")
         self._lock = threading.Lock()
@@ -150,7 +151,7 @@ class Writer:
     @property
     def depth(self) -> int:
         """Requests that wait: to be made durable, or to be applied."""
-        return self._queue.qsize() + self._turns.waiting
+        return self._waiting
 
     @property
     def bytes(self) -> int:
@@ -170,13 +171,15 @@ class Writer:
         with self._lock:
             self._bytes += command.size
             self._rows += command.rows
+            self._waiting += 1
         self._queue.put(command)
         if 0 < self._wanted <= self._queue.qsize():
             self._are_here.set()
 
     def _saved_aside(self, *found: Any) -> None:
-        command = Finished(self, found)
-        self._queue.put(command)
+        with self._lock:
+            self._waiting += 1
+        self._queue.put(Finished(found))
 
     @property
     def backlog(self) -> tuple[int, int]:
@@ -331,6 +334,7 @@ class Writer:
         with self._lock:
             self._bytes -= command.size
             self._rows -= command.rows
+            self._waiting -= 1
         self.store.log.settle([command.seq])
 
     def _group(self, batch: list[Command]) -> None:
@@ -349,15 +353,21 @@ class Writer:
                     else:
                         results.append((command.future, refused))
                         self._taken(command)
-        except Full:
-            self.checkpoints.is_tight = True
+        except Exception as error:  # nothing of the transaction is written
+            if is_disk_error(error):
+                raise
+            if isinstance(error, Full):
+                self.checkpoints.is_tight = True
+                self.refused["full disk"] += len(batch)
+                refusal = Refusal(507, NO_ROOM)
+            else:
+                refusal = report_failure(error, "writing to the log")
             for command in reversed(ready):
                 command.undo(store)
-            self.refused["full disk"] += len(batch)
             done = {id(future) for future, _ in results}
             for command in batch:
                 if id(command.future) not in done:
-                    results.append((command.future, Refusal(507, NO_ROOM)))
+                    results.append((command.future, refusal))
                     self._taken(command)
             self._tell(results)
             return
@@ -458,7 +468,8 @@ class Writer:
             while True:  # snapshots that were written aside
                 command = self._queue.get_nowait()
                 if isinstance(command, Finished):
-                    command.execute(self)
+                    with suppress(Full):
+                        command.execute(self)
         except queue.Empty:
             pass
         for entry in self.store.models if snapshots else ():
@@ -499,7 +510,7 @@ class Finished(Command):
 
     alone = True
 
-    def __init__(self, writer: Writer, found: tuple[Any, ...]) -> None:
+    def __init__(self, found: tuple[Any, ...]) -> None:
         self._found, self.line = found, found[0]
 
     def execute(self, writer: Writer) -> Any:

@@ -352,7 +352,7 @@ export function spark(host, values) {
 // How often answers of a probability are right, against the probability: on the diagonal where it is honest.
 export function reliability(host, bins) {
   const size = 240;
-  const to = (value) => 38 + value * (size - 50);
+  const to = (value) => 38 + value * (size - 56);
   const up = (value) => size - 2 - to(value);
   const most = Math.max(...bins.map(([answers]) => answers), 1);
   const label = bins.map(

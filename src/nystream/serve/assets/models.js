@@ -77,7 +77,7 @@ function sorted(found) {
 }
 
 const time = (seconds) =>
-  seconds === null || seconds === undefined ? "–" : seconds < 1 ? `${rate(seconds * 1000)} ms` : `${rate(seconds)} s`;
+  seconds === null || seconds === undefined ? "–" : seconds < 1 ? `${rate(seconds * 1000)}\u00a0ms` : `${rate(seconds)}\u00a0s`;
 
 // What the server says of itself: what waits, how long things take, the disk, the memory.
 function showHealth(health) {

@@ -48,9 +48,8 @@ PERIOD = 800
 """Rows between later snapshots. A row is then predicted 400 rows before its label on average."""
 ALL, SAMPLE = 800, 2
 """Up to the first row count every row is judged, then one in so many: all together take 5% to 10% of a row's time."""
-STACKERS = ((1.0, 1.0), (1.0, 10.0), (0.999, 10.0), (0.999, 100.0))
-"""Forgetting and ridge of the stackers of numbers. With a shorter memory than these 2,000 rows they follow the last
-rows, which later rows need not be like."""
+STACKERS = ((1.0, 1.0),)
+"""Forgetting and ridge of the stacker of numbers, which never forgets: later rows need not be like the last ones."""
 HELD, FEWEST, KEPT = 1600, 100, 0.01
 """Judged rows whose residuals make intervals, about 3,200 rows of the stream; at least, and the part of the memory that
 they may take."""
@@ -118,11 +117,11 @@ class Answers(NamedTuple):
 
 
 class NumberStack(Params):
-    """Combines outputs of experts for numbers by `Stack`, without label lags and with stackers of a long memory."""
+    """Combines outputs of experts for numbers by `Stack`, without label lags and with a stacker that never forgets."""
 
     stack_: Stack
     scale_: Array | None
-    """(K,) unit of the targets that the stackers know."""
+    """(K,) unit of the targets that the stacker knows."""
 
     def start(self, experts: int, outputs: int, more: int) -> None:
         self.stack_, self.scale_ = Stack(False, False, STACKERS), None
@@ -145,7 +144,7 @@ class NumberStack(Params):
         return Answers(found.P, found.spread)
 
     def move(self) -> None:
-        """Its stackers move their weights by themselves."""
+        """Its stacker moves its weights by itself."""
 
     @property
     def nbytes(self) -> int:

@@ -34,7 +34,7 @@ class Learnt(NamedTuple):
     steady: Array
     """(n,) the least squared error, standardised or of codes, of an expert that does not forget."""
     core: Array | None
-    """(n, K) for targets the mean of what the experts that do not forget say."""
+    """(n, K) for targets the mean output of the experts that do not forget."""
 
 
 class Answer(NamedTuple):

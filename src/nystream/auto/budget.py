@@ -294,7 +294,7 @@ class Clock:
 
 
 CLOCK = Clock()
-DROPPED = ("change", "rough", "big", "glob", "win1000", "std", "ag.99", "lin.95")
+DROPPED = ("change", "rough", "big", "glob", "win1000", "ag.99", "lin.95")
 """Experts in the order in which a deadline removes them; "ag" stays."""
 
 

@@ -36,9 +36,9 @@ __all__ = ["ExpertSet"]
 VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
 VIEWS["lin"] = StandardScale(clip=30.0)
 """Scalings of the views; the view "now" begins as "ag" and is learnt anew at partial refits."""
-SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now"}
+SEEN_IN = {"ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now"}
 SEEN_IN |= {"rough": "rough", "change": "change"}
-FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "win1000")
+FITTED_IN = ("rough", "change", "big", "ag", "glob", "ag.99", "lin.95", "win1000")
 """The order of fits: large experts first, because they need the most memory for a moment."""
 NO_LAGS = np.empty((0, 0, 0))
 WORTH_A_THREAD = 32

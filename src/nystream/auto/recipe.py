@@ -14,7 +14,7 @@ from nystream.runtime.params import Params, at_least, boolean
 
 __all__ = ["CANDIDATES", "EXPERTS", "LARGE", "METRIC_TARGETS", "WIDE", "Recipe"]
 
-EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "rough", "change")
+EXPERTS = ("ag", "glob", "big", "ag.99", "lin.95", "win1000", "rough", "change")
 """Keys of the experts, in the order of their outputs; people read `ExpertSet.titles`."""
 FORGETFUL = ("ag.99", "lin.95", "win1000", "change")
 """Experts that forget old rows. After a change the loss of the others stays high, whatever weights the stack gives."""

@@ -31,7 +31,7 @@ from nystream.runtime.threads import run_parallel
 from nystream.runtime.types import Array
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 
-__all__ = ["ExpertSet"]
+__all__ = ["ExpertSet", "combined"]
 
 VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
 VIEWS["lin"] = StandardScale(clip=30.0)
@@ -350,15 +350,10 @@ class ExpertSet(Params):
         return self.holes_.nbytes + sum(view.nbytes for view in self.views_.values()) + experts
 
     def _metric_targets(self, Y: Array) -> Array:
-        """Return the targets that a metric is learnt from: without the constant, and one code of two classes.
-
-        Many targets are replaced by fixed random combinations: sums of gradient products are the same on average.
-        """
+        """Return the targets that a metric is learnt from: without the constant, and one code of two classes."""
         if self.codes:
             Y = Y[:, 2:] if Y.shape[1] == 3 else Y[:, 1:]
-        if Y.shape[1] <= METRIC_TARGETS:
-            return Y
-        return Y @ np.random.default_rng(Y.shape[1]).choice([-1.0, 1.0], size=(Y.shape[1], METRIC_TARGETS))
+        return combined(Y)
 
     def _augmented(self, X: Array) -> Array:
         """Put indicators of missing values, 0 or 1, before the columns."""
@@ -399,3 +394,10 @@ class ExpertSet(Params):
         if sibling in best and best[sibling] > WORSE * best[winner]:
             return winner, factor
         return winner, max(NARROWER * factor, NARROWEST)
+
+
+def combined(Y: Array) -> Array:
+    """Replace many targets by fixed random combinations: sums of gradient products are the same on average."""
+    if Y.shape[1] <= METRIC_TARGETS:
+        return Y
+    return Y @ np.random.default_rng(Y.shape[1]).choice([-1.0, 1.0], size=(Y.shape[1], METRIC_TARGETS))

@@ -117,7 +117,8 @@ def next_rows(stream: Kept, without: str, members: Sequence[tuple[float, float]]
         elif outputs > stack.outputs_:
             stack.grow(outputs)
         F = np.ascontiguousarray(F[:, places])
-        parts.append(stack.run(F, answers, T, labels, w, frame, steady, *more).P)
+        P = stack.run(F, answers, T, labels, w, frame, steady, *more).P
+        parts.append(np.exp(P) if stream.classes else P)
     return errors(parts, stream.y, stream.classes)
 
 

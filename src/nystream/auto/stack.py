@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from nystream._core.auto.mixtures import mix_classes, mix_targets, repeated
 from nystream._core.auto.stack import gathered, lagged
+from nystream.auto.rows import Learnt
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 
-__all__ = ["Frame", "Repeats", "Stack", "Stacked", "after", "shifted"]
+__all__ = ["Frame", "Repeats", "Stack", "after", "shifted"]
 
 STACKERS = ((1.0, 1.0), (0.999, 0.1), (0.995, 1.0))
 """Forgetting and ridge of the stackers. Without the last one, mistakes in the 200 rows after the change of the stream
@@ -48,27 +49,14 @@ class Frame(NamedTuple):
     scale: Array
 
 
-class Stacked(NamedTuple):
-    """The predictions of a stack, in the units of the labels."""
-
-    P: Array
-    """(n, K) predictions, of classes probabilities."""
-    spread: Array | None
-    """(n, K) for targets the experts' disagreement, their standard deviation."""
-    steady: Array
-    """(n,) the least squared error, standardised or of codes, of an expert that does not forget; only `run` sets it."""
-    core: Array | None
-    """(n, K) for targets the mean output of the experts that do not forget, or of all if there are none."""
-
-
 class Stack(Params):
     """Combines outputs F (n, E, J) of E experts, of which the last C columns count, within bounds, and outputs (n,
     M, C) of sparse experts into predictions (n, K).
 
     Regression: C = J = K standardised targets. Classes: scores of the code +1 against -1, C = 1 for two classes, else
-    K; predictions are probabilities. Members of the final mixture are the stackers, with lags the last label as it is
-    (`Repeats` for classes), and, last, the aggregation of the experts. Outputs of sparse experts are inputs of the
-    stackers alone, because the aggregation weighs codes.
+    K; predictions are logarithms of probabilities. Members of the final mixture are the stackers, with lags the last
+    label as it is (`Repeats` for classes), and, last, the aggregation of the experts. Outputs of sparse experts are
+    inputs of the stackers alone, because the aggregation weighs codes.
 
     Parameters
     ----------
@@ -135,7 +123,7 @@ class Stack(Params):
 
     def predict(
         self, F: Array, answers: Array | None, frame: Frame, steady: NDArray[np.int64], known: Array | None = None
-    ) -> Stacked:
+    ) -> Learnt:
         """Return predictions. Pure. `steady`: places of the experts that never forget; `known`: targets known by now,
         if labels come late.
         """
@@ -146,10 +134,10 @@ class Stack(Params):
         stacked, shares = self.stacker_.predict(G), (self.expert_shares_, self.member_shares_)
         if not self.classes:
             last, aside, paces = self._last, self.aside_, (ETA_SQUARED, SHARE)
-            return Stacked(*mix_targets(G, stacked, *shares, last, aside, steady, *frame, *paces))
+            return Learnt(*mix_targets(G, stacked, *shares, last, aside, steady, *frame, *paces))
         same = None if self.repeats_ is None else np.tile(self.repeats_.predict(), (len(F), 1))
         P, none = mix_classes(G, stacked, *shares, same, steady, ETA_SQUARED, SHARE)
-        return Stacked(P, None, none, None)
+        return Learnt(np.log(P), None, none, None)
 
     def run(
         self,
@@ -161,7 +149,7 @@ class Stack(Params):
         frame: Frame,
         steady: NDArray[np.int64],
         known: Array | None = None,
-    ) -> Stacked:
+    ) -> Learnt:
         """Return predictions, each made before its label is learnt: targets T (n, J), standardised or codes, and for
         classes their numbers (n,).
 
@@ -174,10 +162,10 @@ class Stack(Params):
             last, aside, early = self._last, self.aside_, self.early_
             self.early_ = max(0, early - len(F))
             heard = (G, stacked, *shares, last, aside, steady, *frame, *paces)
-            return Stacked(*mix_targets(*heard, T, w, self.recent_, RECENT, REACH, early))
+            return Learnt(*mix_targets(*heard, T, w, self.recent_, RECENT, REACH, early))
         same, first, recent = None if self.repeats_ is None else self.repeats_.run(labels), self._first, self.recent_
         P, errors = mix_classes(G, stacked, *shares, same, steady, *paces, first, T, labels, w, recent, RECENT)
-        return Stacked(P, None, errors, None)
+        return Learnt(np.log(P), None, errors, None)
 
     def _heard(
         self, F: Array, answers: Array | None, frame: Frame, T: Array | None = None, lags: Array | None = None

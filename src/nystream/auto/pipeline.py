@@ -22,7 +22,6 @@ from nystream.auto.outputs import OutputStages
 from nystream.auto.quantiles import ResidualQuantiles
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import RowBuffer, Rows
-from nystream.auto.stack import Stack
 from nystream.auto.steady import Steady
 from nystream.auto.tables import SHARE, seconds_to_translate, translator_for
 from nystream.auto.targets import Targets, within
@@ -211,11 +210,6 @@ class Pipeline(Params):
     def expert_set_(self) -> ExpertSet:
         """Experts of the incumbent."""
         return self.incumbent_.expert_set_
-
-    @property
-    def stack_(self) -> Stack:
-        """Stack of the incumbent."""
-        return self.incumbent_.stack_
 
     @property
     def targets_(self) -> Targets | None:

@@ -16,6 +16,7 @@ All of this happens at row counts at which blocks end, so it does not depend on 
 from __future__ import annotations
 
 import copy
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -393,7 +394,8 @@ class Steady(Params):
     def until_cut(self) -> int:
         """Return the rows until the next row at which a block has to end."""
         t = self.count_
-        following = next((row for row in SNAPSHOTS if row > t), PERIOD - t % PERIOD + t)
+        k = bisect_right(SNAPSHOTS, t)
+        following = SNAPSHOTS[k] if k < len(SNAPSHOTS) else PERIOD - t % PERIOD + t
         return min(following, (t // EVERY + 1) * EVERY) - t
 
     def learn(self, X: Array, Y: Array, told: Array, w: Array | None, answers: Array | None) -> None:
@@ -402,19 +404,17 @@ class Steady(Params):
             if one is not None:
                 one.learn(X, told, w)
         first, self.count_ = self.count_, self.count_ + len(X)
-        if len(X) == 1 and self.count_ > ALL and self.count_ % SAMPLE:  # the common round
+        every = 1 if self.count_ <= ALL else SAMPLE  # blocks end at row ALL
+        some = slice(-(first + 1) % every, None, every)
+        numbers = np.arange(first + 1, self.count_ + 1)[some]
+        if not len(numbers):
             return
-        numbers = np.arange(first + 1, self.count_ + 1)
-        places = numbers <= ALL
-        places |= numbers % SAMPLE == 0
-        if not places.any():
-            return
-        self.numbers_ = np.concatenate([self.numbers_, numbers[places]])
-        self.rows_ = np.concatenate([self.rows_, X[places]])
-        self.labels_ = np.concatenate([self.labels_, Y[places]])
-        self.weights_ = np.concatenate([self.weights_, np.ones(int(places.sum())) if w is None else w[places]])
+        self.numbers_ = np.concatenate([self.numbers_, numbers])
+        self.rows_ = np.concatenate([self.rows_, X[some]])
+        self.labels_ = np.concatenate([self.labels_, Y[some]])
+        self.weights_ = np.concatenate([self.weights_, np.ones(len(numbers)) if w is None else w[some]])
         if answers is not None:
-            self.answers_ = np.concatenate([self.answers_, answers[places]])
+            self.answers_ = np.concatenate([self.answers_, answers[some]])
 
     @property
     def due(self) -> bool:
@@ -661,4 +661,4 @@ def mixed(found: list[Answers], shares: Array) -> Answers:
 def _group_end(number: int) -> int:
     """Return the row count at which the row of this number is judged."""
     multiple = -(-number // GROUP) * GROUP
-    return next((row for row in SNAPSHOTS if number <= row < multiple), multiple)
+    return min([multiple, *SNAPSHOTS[bisect_left(SNAPSHOTS, number) :][:1]])

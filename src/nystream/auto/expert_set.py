@@ -55,8 +55,6 @@ it has so much more loss."""
 TIED = 1.0 + 1e-12
 """Losses that close count as equal, and the first competitor wins: before a metric is learnt two competitors differ by
 rounding alone, which depends on how the stream is cut into blocks."""
-ROUNDS = (1, 2)
-"""Rounds of learning the metric in full refits (ridges do as well with one, images better) and in partial refits."""
 VIEW_TITLES = {"std": "standardised", "ag": "learnt metric", "glob": "one scale", "log": "logarithms, learnt metric"}
 """Views in words."""
 
@@ -228,7 +226,7 @@ class ExpertSet(Params):
         options: dict[str, Any] = {"rows": r.metric, "seed": seed, "tame": (yield from taming(A, w))}
         for name in (name for name in VIEWS if name in wanted or (name == "ag" and "now" in wanted)):
             view, learnt = View(VIEWS[name].clone()), labels if name in ("ag", "log") else None
-            yield from view.fitting(A, learnt, w, rounds=ROUNDS[0], full=r.full, **options)
+            yield from view.fitting(A, learnt, w, full=r.full, **options)
             self.views_[name] = view
         if "now" in wanted:
             self.views_["now"] = copy.deepcopy(self.views_["ag"])
@@ -315,7 +313,7 @@ class ExpertSet(Params):
         """Fit scales, metric, forgetting experts and windows from the last rows, a piece at a time."""
         A, r, now = self._augmented(X), self.recipe, View(VIEWS["ag"].clone())
         seed, labels = int(rng.integers(2**32)), self._metric_targets(Y)
-        yield from now.fitting(A, labels, w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
+        yield from now.fitting(A, labels, w, rows=r.metric, full=r.full, seed=seed)
         experts = {name: self._new(name, A.shape[1]) for name in self.seen_in_}
         for expert in experts.values():
             yield from expert.fitting(now, A, Y, w, rng)

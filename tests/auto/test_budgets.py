@@ -78,7 +78,7 @@ def test_a_shorter_deadline_never_has_more_experts_or_larger_ones():
         Auto(deadline="1us").run(np.zeros((1, 22)), [0.0])
 
 
-@pytest.mark.parametrize("experts", [("ag",), ("ag", "lin.95"), ("std", "ag", "lin.95", "win1000")])
+@pytest.mark.parametrize("experts", [("ag",), ("ag", "lin.95"), ("ag", "glob", "lin.95", "win1000")])
 @pytest.mark.parametrize("task", ["regression", "classification"])
 def test_any_experts_may_be_left_out(task, experts):
     rng = np.random.default_rng(0)
@@ -146,5 +146,5 @@ def test_nonsense_is_named():
             Auto(**bad)
     with pytest.raises(ValueError, match="memory is too small"):
         Auto(memory="1KB").run(np.zeros((1, 50)), [0.0])
-    with pytest.raises(ValueError, match="experts must be some of std, ag"):
+    with pytest.raises(ValueError, match="experts must be some of ag, glob"):
         Recipe(experts=("ag", "oracle"))

@@ -282,7 +282,6 @@ def test_experts_are_named_by_what_they_are():
     X = rng.normal(size=(30, 3))
     model.run(X, X[:, 0])
     assert list(model.weights()) == [
-        f"kernel, {SMALL.landmarks} landmarks, standardised",
         f"kernel, {SMALL.landmarks} landmarks, learnt metric",
         f"kernel, {SMALL.landmarks} landmarks, one scale",
         f"kernel, {SMALL.big} landmarks",

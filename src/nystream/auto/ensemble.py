@@ -98,7 +98,7 @@ class Ensemble(Params):
         known = None if self.late_ is None else self._numbers(self.late_.last(self.delay))
         outputs = self.expert_set_.predict(X, self.inner, known)
         P, spread, _, core = self.stack_.predict(outputs, answers, frame, self.expert_set_.recipe.steady, known)
-        return Answer(np.log(P) if self.targets_ is None else P, spread, core)
+        return Answer(P, spread, core)
 
     def admitted(self, Y: Array) -> Array:
         """Return the next labels as they are to be learnt, outliers moved to the bounds. Called once for each row,
@@ -112,10 +112,8 @@ class Ensemble(Params):
         T, frame = (coded(Y, self.outputs_), CODES) if self.targets_ is None else self.targets_.entered(Y)
         known = None if self.late_ is None else self._known(Y, self.late_)
         outputs = self.expert_set_.run(X, T, w, frame[:2], known)
-        heard = (outputs, answers, T, Y[:, 0], w, frame, self.expert_set_.recipe.steady, known)
-        P, spread, steady, core = self.stack_.run(*heard)
         self.count_ += len(X)
-        return Learnt(np.log(P) if self.targets_ is None else P, spread, steady, core)
+        return self.stack_.run(outputs, answers, T, Y[:, 0], w, frame, self.expert_set_.recipe.steady, known)
 
     def _known(self, Y: Array, late: Ring) -> Array:
         """Return (n, K) targets that become known with each of these rows."""

@@ -31,33 +31,32 @@ from nystream.runtime.threads import run_parallel
 from nystream.runtime.types import Array
 from nystream.scaling import GlobalScale, LogScale, StandardScale
 
-__all__ = ["ExpertSet"]
+__all__ = ["ExpertSet", "combined"]
 
 VIEWS = {"std": StandardScale(), "ag": StandardScale(), "glob": GlobalScale(), "log": LogScale()}
 VIEWS["lin"] = StandardScale(clip=30.0)
-"""What inputs are seen through; "now" begins as "ag" and follows the stream."""
-SEEN_IN = {"std": "std", "ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now"}
+"""Scalings of the views; the view "now" begins as "ag" and is learnt anew at partial refits."""
+SEEN_IN = {"ag": "ag", "glob": "glob", "ag.99": "now", "lin.95": "lin", "win1000": "now"}
 SEEN_IN |= {"rough": "rough", "change": "change"}
-FITTED_IN = ("rough", "change", "big", "std", "ag", "glob", "ag.99", "lin.95", "win1000")
-"""The order of fits: large ones first, they need the most room."""
+FITTED_IN = ("rough", "change", "big", "ag", "glob", "ag.99", "lin.95", "win1000")
+"""The order of fits: large experts first, because they need the most memory for a moment."""
 NO_LAGS = np.empty((0, 0, 0))
 WORTH_A_THREAD = 32
-"""Rows from which on rough kernels learn in a thread of their own."""
+"""Rows of a block from which on the Laplacian experts learn in a thread of their own."""
 UNRELATED = 1.5
-"""Mean squared change over the variance of labels, from which on no kernel of changes is tried; it is 2 for noise."""
+"""Mean squared step of labels over their variance, from which on there is no innovation expert; it is 2 for noise."""
 HELPFUL = 0.98
-"""The kernel of the changes must do so much better than no change, and than the rough kernel without last labels."""
+"""Loss of the innovation expert, at most, over that of no change and that of the Laplacian ridge without label lags."""
 HALF_LIFE = 1000
 """Rows after which a loss counts half in the tournament."""
 NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
-"""The big expert's width: this part of the winner's, not under; the winner's own where half is so much worse."""
+"""Width of the large ridge: this part of the winner's, but not less than the second value; the winner's own if half of
+it has so much more loss."""
 TIED = 1.0 + 1e-12
-"""Losses so close are equal, and the first competitor wins: before a metric is learnt two are the same but for
-rounding, which depends on how the stream is cut."""
-ROUNDS = (1, 2)
-"""Of the metric: in rebuilds, where the ridges do as well with one and images better, and in refreshes."""
+"""Losses that close count as equal, and the first competitor wins: before a metric is learnt two competitors differ by
+rounding alone, which depends on how the stream is cut into blocks."""
 VIEW_TITLES = {"std": "standardised", "ag": "learnt metric", "glob": "one scale", "log": "logarithms, learnt metric"}
-"""What a view does, for people."""
+"""Views in words."""
 
 
 class ExpertSet(Params):
@@ -69,13 +68,13 @@ class ExpertSet(Params):
     codes : bool, default False
         Whether targets are a constant 1 and then codes -1/+1 of the classes.
     delay : int, default 0
-        Rows after which labels are known: label lags are those of so many rows before.
+        Rows after which labels are known: label lags are so many rows older.
     """
 
     views_: dict[str, View]
     experts_: dict[str, Expert]
     others_: dict[str, Ridge]
-    """Competitors that are not experts; empty after the warm-up."""
+    """Ridges that only compete for the view of the large ridge; empty after the warm-up."""
     losses_: dict[str, Array]
     """(K,) discounted losses of the competitors; of classes (1,), for all codes."""
     seen_in_: dict[str, str]
@@ -83,8 +82,7 @@ class ExpertSet(Params):
     holes_: npt.NDArray[np.int64]
     """Columns with missing values, which have an indicator."""
     lags_: Array
-    """(4, K) the last target, running means and the target before the last, for the expert of changes; empty where
-    there is none."""
+    """(4, K) label lags of the innovation expert; empty if there is none."""
     _asked: tuple[dict[str, Expert], tuple[tuple[Asked, int], ...], tuple[Parts, ...]] | None = None
     """The experts, and what `_in_turn` says of them."""
 
@@ -107,7 +105,7 @@ class ExpertSet(Params):
         return self.recipe.living
 
     def titles(self, d: int) -> dict[str, str]:
-        """Return what each expert is, for people, for rows of d columns. No two titles are equal."""
+        """Return readable names of the experts for rows of d columns. No two are equal."""
         titles: dict[str, str] = {}
         for name in self.names:
             title = (self.experts_.get(name) or self._new(name, d)).title
@@ -118,7 +116,7 @@ class ExpertSet(Params):
 
     def predict(self, X: Array, outputs: int, known: Array | None = None) -> Array:
         """Return (n, E, K) outputs of the experts, 0 before the first refit. Pure. `known`: the targets known by
-        now, where labels come late.
+        now, if labels come late.
         """
         F = np.zeros((len(X), len(self.names), outputs))
         if self.experts_:
@@ -150,7 +148,7 @@ class ExpertSet(Params):
         self, X: Array, Y: Array, w: Array | None, bounds: tuple[Array, Array], known: Array | None = None
     ) -> Array:
         """Return (n, E, K) outputs, each made before its row was learnt. `bounds`: the range of the targets; `known`
-        (n, K): targets that become known with each row, where these are not its own.
+        (n, K): targets that become known with each row, if these are not its own.
         """
         if not self.experts_:
             return np.zeros((len(X), len(self.names), Y.shape[1]))
@@ -182,7 +180,7 @@ class ExpertSet(Params):
         return F
 
     def _in_turn(self) -> tuple[tuple[tuple[Asked, int], ...], tuple[Parts, ...]]:
-        """Return how each expert is asked for one row, in the order of outputs, with the place of its view; and the
+        """Return what answers one row for each expert, with the place of its view, in the order of outputs; and the
         views.
         """
         if self._asked is None or self._asked[0] is not self.experts_:
@@ -194,10 +192,7 @@ class ExpertSet(Params):
         return self._asked[1:]
 
     def freeze(self, *, whole: bool) -> None:
-        """Keep predicting in as little memory as possible until a successor takes over: see `Expert.freeze`.
-
-        `whole`: that comes now, and nothing is kept.
-        """
+        """Give up what only learning needs, until a successor takes over; see `Expert.freeze`. `whole`: give up all."""
         self.others_ = {}
         if whole:
             self.experts_, self.views_, self.seen_in_ = {}, {}, {}
@@ -205,9 +200,9 @@ class ExpertSet(Params):
             expert.freeze()
 
     def successor(self, recipe: Recipe, factor: Array | float = 1.0) -> ExpertSet:
-        """Return an expert set with these sizes that is to take over and has to be fitted by `rebuilding`.
+        """Return an expert set with these sizes, to be fitted by `rebuilding`.
 
-        Targets are so many times larger for it, (K,), and so is what its competitors have lost.
+        Its targets are multiplied by `factor` (K,), and so are the losses of the competitors so far.
         """
         fresh = ExpertSet(recipe, self.codes, self.delay)
         fresh.start()
@@ -231,7 +226,7 @@ class ExpertSet(Params):
         options: dict[str, Any] = {"rows": r.metric, "seed": seed, "tame": (yield from taming(A, w))}
         for name in (name for name in VIEWS if name in wanted or (name == "ag" and "now" in wanted)):
             view, learnt = View(VIEWS[name].clone()), labels if name in ("ag", "log") else None
-            yield from view.fitting(A, learnt, w, rounds=ROUNDS[0], full=r.full, **options)
+            yield from view.fitting(A, learnt, w, full=r.full, **options)
             self.views_[name] = view
         if "now" in wanted:
             self.views_["now"] = copy.deepcopy(self.views_["ag"])
@@ -265,14 +260,14 @@ class ExpertSet(Params):
     def _fitting_changes(
         self, expert: Innovation, X: Array, Y: Array, w: Array | None, rng: np.random.Generator, seed: int | None
     ) -> Task[None]:
-        """Fit the innovation expert. Rows X begin with the label lags. It rests where held-out rows do not show that
-        it helps.
+        """Fit the innovation expert to rows X that begin with the label lags. It forecasts no change unless held-out
+        rows show that it helps.
         """
         expert.rest()
         moves = Y - X[:, : Y.shape[1]]
         moved = float(np.average((moves**2).mean(axis=1), weights=w))
         spread = float(np.average(((Y - np.average(Y, axis=0, weights=w)) ** 2).mean(axis=1), weights=w))
-        if seed is None or moved > UNRELATED * spread:  # too few rows to tell, or labels do not follow each other
+        if seed is None or moved > UNRELATED * spread:  # too few rows, or labels do not follow each other
             return
         rough, view = self.views_.get("rough"), LaplacianView(StandardScale())
         yield from view.fitting(X, moves, w, rows=self.recipe.metric, seed=seed)
@@ -307,7 +302,7 @@ class ExpertSet(Params):
         return [name for name, view in self.seen_in_.items() if view == "now"]
 
     def following(self) -> ExpertSet:
-        """Return new followers that are to take over and have to be fitted by `refreshing`."""
+        """Return successors of the followers, to be fitted by `refreshing`."""
         followers = self.followers
         fresh = ExpertSet(self.recipe.resized(experts=followers), self.codes, self.delay)
         fresh.start()
@@ -318,7 +313,7 @@ class ExpertSet(Params):
         """Fit scales, metric, forgetting experts and windows from the last rows, a piece at a time."""
         A, r, now = self._augmented(X), self.recipe, View(VIEWS["ag"].clone())
         seed, labels = int(rng.integers(2**32)), self._metric_targets(Y)
-        yield from now.fitting(A, labels, w, rows=r.metric, rounds=ROUNDS[1], full=r.full, seed=seed)
+        yield from now.fitting(A, labels, w, rows=r.metric, full=r.full, seed=seed)
         experts = {name: self._new(name, A.shape[1]) for name in self.seen_in_}
         for expert in experts.values():
             yield from expert.fitting(now, A, Y, w, rng)
@@ -353,16 +348,10 @@ class ExpertSet(Params):
         return self.holes_.nbytes + sum(view.nbytes for view in self.views_.values()) + experts
 
     def _metric_targets(self, Y: Array) -> Array:
-        """Return the targets that a metric is learnt from: without the constant, and one code of two, which mirror
-        each other.
-
-        Of many targets fixed random combinations: sums of gradient products over them are the same on average.
-        """
+        """Return the targets that a metric is learnt from: without the constant, and one code of two classes."""
         if self.codes:
             Y = Y[:, 2:] if Y.shape[1] == 3 else Y[:, 1:]
-        if Y.shape[1] <= METRIC_TARGETS:
-            return Y
-        return Y @ np.random.default_rng(Y.shape[1]).choice([-1.0, 1.0], size=(Y.shape[1], METRIC_TARGETS))
+        return combined(Y)
 
     def _augmented(self, X: Array) -> Array:
         """Put indicators of missing values, 0 or 1, before the columns."""
@@ -403,3 +392,10 @@ class ExpertSet(Params):
         if sibling in best and best[sibling] > WORSE * best[winner]:
             return winner, factor
         return winner, max(NARROWER * factor, NARROWEST)
+
+
+def combined(Y: Array) -> Array:
+    """Replace many targets by fixed random combinations: sums of gradient products are the same on average."""
+    if Y.shape[1] <= METRIC_TARGETS:
+        return Y
+    return Y @ np.random.default_rng(Y.shape[1]).choice([-1.0, 1.0], size=(Y.shape[1], METRIC_TARGETS))

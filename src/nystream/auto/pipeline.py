@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from nystream.auto.outputs import OutputStages
 from nystream.auto.quantiles import ResidualQuantiles
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import RowBuffer, Rows
-from nystream.auto.stack import Stack
 from nystream.auto.steady import Steady
 from nystream.auto.tables import SHARE, seconds_to_translate, translator_for
 from nystream.auto.targets import Targets, within
@@ -214,11 +212,6 @@ class Pipeline(Params):
         return self.incumbent_.expert_set_
 
     @property
-    def stack_(self) -> Stack:
-        """Stack of the incumbent."""
-        return self.incumbent_.stack_
-
-    @property
     def targets_(self) -> Targets | None:
         """Scale and outlier bounds of the incumbent's labels; for regression only."""
         return self.incumbent_.targets_
@@ -344,11 +337,14 @@ class Pipeline(Params):
         """Filter the labels, predict and learn the rows, then do the work that is due after them."""
         with self._whole.writing():
             labels, alarm_labels = (Y, None) if self._count_plain_labels(Y) else self._winsorize(rows, Y)
-            # references are weak: an ensemble that is replaced gives up its memory
-            before = [ref(ensemble) for ensemble in self._all_ensembles]
+            before = self._all_ensembles
             with self._turns.writing():
                 P = self._learn(rows, Y, labels, alarm_labels, w)
-            self._attend(P, Y, before)
+            after = self._all_ensembles
+            kept = [ensemble for ensemble in after if ensemble in before]
+            moved = after != before
+            del before, after  # an ensemble that was replaced gives up its memory
+            self._attend(P, Y, kept, moved)
             return P
 
     def _learn(self, rows: Any, Y: Array, labels: Array, alarm_labels: Array | None, w: Array | None) -> Array:
@@ -380,27 +376,24 @@ class Pipeline(Params):
             self.steady_.replace(incumbent, self.incumbent_)
         return P
 
-    def _attend(self, P: Array, Y: Array, before: list[Any]) -> None:
+    def _attend(self, P: Array, Y: Array, ensembles: list[Ensemble], moved: bool) -> None:
         """After a block: record it, begin, continue or swap in refits, and take snapshots.
 
-        `before`: the ensembles that there were before the block; new ones are attended to after the next block.
+        `ensembles`: those that there were before the block, too; new ones are attended to after the next block.
+        `moved`: whether others came or went.
         """
-        turn, drift, ensembles = self._turns.writing, self.drift_, self.ensembles
-        moved = [ref(ensemble) for ensemble in self._all_ensembles] != before
-        alone = len(ensembles) == 1
+        turn, drift, alone = self._turns.writing, self.drift_, self.candidate is None
         if self.label_filter_ is not None:
             self.label_filter_.record(P, Y)
             if alone and self.incumbent_.count_ in self.expert_set_.recipe.rebuilds:
                 moved = winsorize_kept_labels(self.incumbent_, self.label_filter_, self.buffer_, turn) or moved
         is_coming = drift is not None and drift.warm_start is not None
         for ensemble in ensembles:
-            if (ensemble.begun_ or ensemble.due) and ref(ensemble) in before:
+            if ensemble.begun_ or ensemble.due:
+                of_next_row = ensemble in self.ensembles
                 refreshes = ensemble is not self.incumbent_ or drift is None or drift.succession_.refreshes_
-                grows = alone and not is_coming
+                grows = not of_next_row or (alone and not is_coming)
                 moved = ensemble.attend(self.buffer_.last, refreshes=refreshes, grows=grows, alone=turn) or moved
-        for ensemble in self.steady_.ensembles:
-            if (ensemble.begun_ or ensemble.due) and ref(ensemble) in before:
-                moved = ensemble.attend(self.buffer_.last, alone=turn) or moved
         if moved or is_coming:
             with turn():
                 self.keep()

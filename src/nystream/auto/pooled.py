@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import numpy as np
 
 from nystream._core.linalg import add_gram
+from nystream.auto.expert_set import NARROWER, NARROWEST, WORSE, combined
 from nystream.auto.experts import LaplacianRidge, Ridge
 from nystream.auto.recipe import CANDIDATES, WIDE
 from nystream.auto.views import LaplacianView, View
@@ -31,11 +32,8 @@ LEARNT = ("ag", "log")
 """Views with a learnt metric."""
 LAMS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 """Ridges of which the held-back rows choose one for each member."""
-NARROWER, NARROWEST, WORSE = 0.7, 0.5, 1.1
-"""The big member's width: this part of the winner's, not under; the winner's own where half is so much worse."""
 BLOCK = 512
 """Rows whose features are held at a time."""
-METRIC_TARGETS = 64
 MARGIN = 1.5
 """Scores of classes are clipped to these."""
 ROUNDING = 1e-9
@@ -208,7 +206,7 @@ class PooledAuto(Learner):
             self.scale_[self.scale_ == 0.0] = 1.0
         self.holes_ = np.flatnonzero(np.isnan(X).any(axis=0)).astype(np.float64)
         A, rng = self._augmented(X), np.random.default_rng(self.seed)
-        labels = _few(self._targets(Y))
+        labels = combined(self._targets(Y))
         self.views_, self.members_, self.seen_in_, self.lams_ = {}, {}, {}, {}
         for name, scale in VIEWS.items():
             self.views_[name] = View(scale.clone())
@@ -407,13 +405,6 @@ def _copied(G: Array, b: Array) -> Task[Sums]:
     """Return copies of sums, which may be used up."""
     yield CALL
     return G.copy(), b.copy()
-
-
-def _few(T: Array) -> Array:
-    """Targets that a metric is learnt from; of many, fixed random combinations."""
-    if T.shape[1] <= METRIC_TARGETS:
-        return T
-    return T @ np.random.default_rng(T.shape[1]).choice([-1.0, 1.0], size=(T.shape[1], METRIC_TARGETS))
 
 
 def symmetric(sizes: Array, levels: Array) -> Array:

@@ -14,10 +14,10 @@ from nystream.runtime.params import Params, at_least, boolean
 
 __all__ = ["CANDIDATES", "EXPERTS", "LARGE", "METRIC_TARGETS", "WIDE", "Recipe"]
 
-EXPERTS = ("std", "ag", "glob", "big", "ag.99", "lin.95", "win1000", "rough", "change")
+EXPERTS = ("ag", "glob", "big", "ag.99", "lin.95", "win1000", "rough", "change")
 """Keys of the experts, in the order of their outputs; people read `ExpertSet.titles`."""
 FORGETFUL = ("ag.99", "lin.95", "win1000", "change")
-"""Experts that follow the stream. The loss of the others stays high after a change, whatever the stack makes of it."""
+"""Experts that forget old rows. After a change the loss of the others stays high, whatever weights the stack gives."""
 CANDIDATES = {
     "std": ("std", 1.0),
     "std/2": ("std", 0.5),
@@ -26,19 +26,21 @@ CANDIDATES = {
     "glob": ("glob", 0.7),
     "log+ag": ("log", 1.0),
 }
-"""Competitors: view and width factor. Those with a slash are the half-width siblings of others."""
+"""Ridges that compete during the warm-up for the view and width of the large ridge: view and width factor. Those with
+a slash have half the width of another."""
 LARGE = ("big", "rough", "change")
 METRIC_TARGETS = 64
 """Targets that a metric is learnt from, at most."""
 FULL = 300
 MANY, THINNED = 500, 4
-"""Columns times outputs beyond which a refresh comes so many times less often."""
+"""Columns times outputs beyond which partial refits come so many times less often."""
 WIDE = 100
-"""Columns beyond which there are no rough kernels: on images they gained nothing, and a row costs all columns."""
+"""Columns beyond which there are no Laplacian experts: on images they gained nothing, and a row costs all columns."""
 LATE, LEAST_LATE = 10, 8
-"""A rebuild may be under way for one in so many rows of the warm-up, or for so many rows if those are more."""
+"""A full refit is swapped in after one in so many rows of the warm-up at the latest, or after so many rows if those are
+more."""
 GROWTH = 2**0.5
-"""What landmarks are multiplied by each time that they grow: their matrices then grow as the rows double."""
+"""Factor of the landmarks each time that they grow: their matrices then double as the rows do."""
 SIZES = ("landmarks", "big", "rough", "change")
 """Sizes that grow."""
 TOGETHER, LEAST_ROWS = 1 << 13, 8
@@ -48,36 +50,38 @@ TOGETHER, LEAST_ROWS = 1 << 13, 8
 class Recipe(Params):
     """Sizes of the automatic learner. The defaults were chosen over ten real streams; a small one makes tests fast.
 
-    `nystream.auto.budget` shrinks it to a budget of bytes, `nystream.auto.budget` to one of seconds.
+    `nystream.auto.budget` makes them smaller until they fit a budget of bytes and of seconds.
 
     Parameters
     ----------
     rebuilds : sequence of int
-        Rows after which scales, metric, widths and landmarks are computed anew and every expert is refitted on all
-        rows so far: 1, 2 (from then on targets have a scale) and more. The last one ends the warm-up.
+        Rows after which a full refit begins: scales, metric, widths and landmarks are computed anew and every expert
+        is fitted on all rows so far. The first two are 1 and 2 (two labels have a scale); the last one ends the
+        warm-up.
     grows : sequence of int
-        Rows after the warm-up, each twice the one before, at which everything is computed anew once more, with `growth`
-        times as many landmarks; the default is never. `Auto` adds 6,400 and 12,800 where its budgets allow it.
+        Rows after the warm-up, each twice the one before, at which another full refit begins, with `growth` times as
+        many landmarks; the default is never. `Auto` adds 6,400 and 12,800 where its budgets allow it.
     growth : float
         At least 1; the default is the root of 2, so that matrices grow as rows do.
     landmarks, big, small, rough, change : int
-        Landmarks of the plain experts, of the big one (0: none), of the one that forgets, of the one with a rough
-        kernel (0: none) and of the one that learns changes since the last label (0: none).
+        Landmarks of each plain ridge, of the large ridge (0: none), of the forgetting ridge, of the Laplacian ridge
+        (0: none) and of the innovation expert (0: none).
     ring, refresh : int
-        After the warm-up, every `refresh` rows, what follows the stream is refitted on the last `ring` rows.
+        After the warm-up, a partial refit begins every `refresh` rows: experts that forget are fitted on the last
+        `ring` rows.
     window : int
-        Rows that the smoother looks back.
+        Rows of the window smoother.
     metric : int
         Rows that a metric is learnt from, and rows from which on one is learnt at all are a tenth of it.
     experts : sequence of str
-        Experts that live, of `EXPERTS`.
+        The experts in use, of `EXPERTS`.
     block : int
-        Rows that are handled at a time, fewer for very many classes: a matter of memory and speed alone.
+        Rows that are handled at a time, fewer for very many classes. It changes memory and speed alone.
     full : int
         Columns up to which the metric is a full matrix and the linear expert forgets: beyond, its window would hold
         fewer rows than columns.
     spread : bool
-        Whether a rebuild is spread over the rows after it, for which what was fitted before it is kept.
+        Whether a full refit is spread over the rows after its beginning, while the experts before it still predict.
     """
 
     def __init__(
@@ -135,12 +139,12 @@ class Recipe(Params):
 
     @property
     def steady(self) -> NDArray[np.int64]:
-        """The places of the experts that never forget."""
+        """Places of the experts that never forget."""
         return self._steady
 
     @property
     def warmup(self) -> int:
-        """Rows after which landmarks stay."""
+        """Rows after which landmarks stay the same."""
         return self.rebuilds[-1]
 
     @property
@@ -159,8 +163,8 @@ class Recipe(Params):
         return self.refresh if d * outputs <= MANY else THINNED * self.refresh
 
     def suited(self, d: int, *, forecasts: bool) -> Recipe:
-        """Return the sizes without experts that are of no use for rows of d columns; `forecasts`: labels are numbers
-        that may follow each other.
+        """Return the sizes without Laplacian experts if they do not help with so many columns; `forecasts`: labels are
+        numbers, and label lags are inputs.
         """
         rough = self.rough if d <= WIDE else 0
         return self.resized(rough=rough, change=self.change if rough and forecasts else 0)
@@ -170,7 +174,7 @@ class Recipe(Params):
         return Recipe(**{**self.get_params(deep=False), **sizes})
 
     def grown(self) -> Recipe:
-        """Return the sizes after the next of `grows`, which ends another warm-up."""
+        """Return the sizes after the next of `grows`."""
         large = {name: math.floor(self.growth * getattr(self, name)) for name in SIZES}
         return self.resized(rebuilds=[*self.rebuilds, self.grows[0]], grows=self.grows[1:], **large)
 

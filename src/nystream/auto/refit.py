@@ -1,4 +1,4 @@
-"""A refit under way: computed a slice with every row, and swapped in at a row that sizes alone decide."""
+"""A refit under way: each row of the stream does a slice of its work, and sizes alone decide when it is swapped in."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from nystream.runtime.types import Array
 __all__ = ["Missed", "Refit"]
 
 SLICE = 1.6e8
-"""Operations of a slice: some 4 ms where a processor does 40 in a nanosecond; its last piece may go beyond."""
+"""Operations of a slice, about 4 ms at 40 operations in a nanosecond; the last piece of a slice may exceed it."""
 CAUGHT_UP = 16
-"""Rows that are learnt in a slice, once everything is fitted."""
+"""Missed rows that are learnt with each new row, once everything is fitted."""
 LARGER, FEWER = 2.0, 4
-"""Slices of a growth are so many times larger, since there is more to build, and learn so many times fewer rows, since
-each costs more."""
+"""Factor of the slices when landmarks grow, which is more work; and divisor of CAUGHT_UP, since each row costs more."""
 
 
 class Missed(NamedTuple):
-    """Rows as the refit learns them: targets and their range."""
+    """Rows after the beginning of a refit, with their targets and the range of these."""
 
     X: Array
     T: Array
@@ -36,26 +35,26 @@ class Missed(NamedTuple):
 
 
 class Refit:
-    """Computes new experts beside an ensemble that goes on predicting.
+    """Computes new experts while the ensemble goes on predicting with the old ones.
 
-    It begins after row n with a first slice, and each row after it brings one more; where those end tells sizes alone
-    (`incremental.py`). Say that slice s was the last. Then every row brings c of the rows after n, CAUGHT_UP or, of a
-    growth, fewer, so that it is level, and can be taken up, after row n + s + ceil(s / (c - 1)): for s = 0 at once. It
-    depends on the rows up to n, and on those after it one by one: not on when slices are done, in blocks or after a
-    file was read. So it is no part of a model's state: the row at which it began is.
+    It begins after row n with slice 0, and each later row does one more slice; `incremental.py` counts operations from
+    sizes alone. If slice s is the last, the new experts have missed s rows. From then on each row lets them learn c of
+    the missed rows (CAUGHT_UP, or fewer when landmarks grow), so they have caught up, and can be swapped in, after row
+    n + s + ceil(s / (c - 1)); at once if s = 0. The result depends on the rows alone, not on when slices are done. So a
+    model's file has the row at which the refit began, and no part of the refit.
 
     Parameters
     ----------
     work : Task
-        That fits the expert_set.
+        Fits the expert set.
     expert_set : ExpertSet
-        With what it has to be when the work is done.
+        The new one, complete when the work is done.
     targets : Targets or None
-        On the scale that the expert set knows; it follows the rows that were missed.
+        The scale of its targets, which learns the missed rows too.
     rescaled : tuple or None
-        Of a rebuild of targets: what `Stack.rescale` has to know.
+        Arguments for `Stack.rescale` after a full refit.
     growing : bool
-        Whether the expert set has more landmarks than the one that it takes the place of.
+        Whether it has more landmarks than the old one.
     """
 
     def __init__(
@@ -70,14 +69,14 @@ class Refit:
         self.work, self.expert_set, self.targets, self.rescaled = work, expert_set, targets, rescaled
         self.slice, self.caught_up = (LARGER * SLICE, CAUGHT_UP // FEWER) if growing else (SLICE, CAUGHT_UP)
         self.slices = 0
-        """That were done."""
+        """Slices done."""
         self.level: int | None = None
-        """Rows after it began at which it can be taken up, once that is known."""
+        """Rows after its beginning at which it can be swapped in, once that is known."""
         self.learnt = 0
-        """Rows since it began."""
+        """Missed rows that it has learnt."""
 
     def build(self, last: float) -> None:
-        """Do the slices up to this number, from 0."""
+        """Do all slices up to this one."""
         while self.level is None and self.slices <= last:
             done = 0.0
             try:
@@ -88,8 +87,8 @@ class Refit:
             self.slices += 1
 
     def catch_up(self, rows: int, missed: Callable[[int, int], Missed], *, all_of_them: bool = False) -> None:
-        """Learn the rows that are due after so many rows, or all of them; `missed(i, j)`: rows i to j - 1 since the
-        beginning.
+        """Learn the missed rows that are due so many rows after the beginning, or all of them. `missed(i, j)` returns
+        rows i to j - 1 since the beginning.
         """
         if self.level is None:
             return

@@ -25,16 +25,16 @@ class Rows(NamedTuple):
 
 
 class Learnt(NamedTuple):
-    """The predictions of an ensemble for rows that it has learnt."""
+    """Predictions for rows that were learnt after them, in the units of the labels."""
 
     P: Array
-    """(n, K) predictions."""
+    """(n, K) predictions, of classes logarithms of probabilities."""
     spread: Array | None
-    """(n, K) for targets the experts' disagreement."""
+    """(n, K) for targets the experts' disagreement, their standard deviation."""
     steady: Array
     """(n,) the least squared error, standardised or of codes, of an expert that does not forget."""
     core: Array | None
-    """(n, K) for targets the mean of what the experts that do not forget say."""
+    """(n, K) for targets the mean output of the experts that do not forget, or of all if there are none."""
 
 
 class Answer(NamedTuple):

@@ -10,31 +10,32 @@ from numpy.typing import NDArray
 
 from nystream._core.auto.mixtures import mix_classes, mix_targets, repeated
 from nystream._core.auto.stack import gathered, lagged
+from nystream.auto.rows import Learnt
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 from nystream.solvers.stacker import RidgeStacker, SoftmaxStacker
 
-__all__ = ["Frame", "Repeats", "Stack", "Stacked", "after", "shifted"]
+__all__ = ["Frame", "Repeats", "Stack", "after", "shifted"]
 
-STACKERS = ((1.0, 1.0), (0.999, 0.1), (0.999, 10.0), (0.995, 1.0))
+STACKERS = ((1.0, 1.0), (0.999, 0.1), (0.995, 1.0))
 """Forgetting and ridge of the stackers. Without the last one, mistakes in the 200 rows after the change of the stream
 "xor" (benchmarks/accuracy/drift_streams.py) rise from 36 to 47; steady streams do not need it."""
 RATES = (1.0, 0.1, 0.01)
 """Of the label lags: the last label and two running means."""
 PACES = np.array(RATES)
 LAGS = len(RATES) + 1
-"""With the label before the last: where labels swing, both tell which way."""
+"""With the label before the last: the last two labels show in which direction labels move."""
 CLOSE = 0.1
-"""Where standardised targets shrink to this, their scale had been that of labels that happened to be close."""
+"""If standardised targets shrink to this part, their scale came from labels that happened to be close."""
 RECENT = 0.002
 """Rate of the running means of losses that `explain` shows."""
 SHARE = 0.001
-"""Of both mixtures: about one change in a thousand rows."""
+"""Fixed share of both mixtures: about one change of the best member in a thousand rows."""
 ETA_SQUARED = 0.5
 """Learning rate for the squared loss of standardised targets, a practical choice; that of the log loss is 1, exact."""
 REACH, EARLY = 1.5, 200
-"""Deviations of a target from its prediction that move the mixtures at most, in so many first rows of a stream. They
-do not tell yet whether a label far off is noise; who happened to be nearest to it would take all weight."""
+"""In so many first rows of a stream, a residual moves the mixtures as if it were at most so many standard deviations:
+too few rows show yet whether a label far off is noise, and the expert nearest to it would take all weight."""
 
 
 class Frame(NamedTuple):
@@ -48,28 +49,14 @@ class Frame(NamedTuple):
     scale: Array
 
 
-class Stacked(NamedTuple):
-    """The predictions of a stack, in the units of the labels."""
-
-    P: Array
-    """(n, K) predictions, of classes probabilities."""
-    spread: Array | None
-    """(n, K) for targets the experts' disagreement, their standard deviation."""
-    steady: Array
-    """(n,) the least squared error, standardised or of codes, of an expert that does not forget; of no use in
-    `Stack.predict`."""
-    core: Array | None
-    """(n, K) for targets the mean of what the experts that do not forget say, or of all where there are none."""
-
-
 class Stack(Params):
     """Combines outputs F (n, E, J) of E experts, of which the last C columns count, within bounds, and outputs (n,
     M, C) of sparse experts into predictions (n, K).
 
     Regression: C = J = K standardised targets. Classes: scores of the code +1 against -1, C = 1 for two classes, else
-    K; predictions are probabilities. Members of the final mixture are the stackers, with lags the last label as it is
-    (`Repeats` for classes), and, last, the aggregation. What others say is heard by the stackers alone: the aggregation
-    weighs codes.
+    K; predictions are logarithms of probabilities. Members of the final mixture are the stackers, with lags the last
+    label as it is (`Repeats` for classes), and, last, the aggregation of the experts. Outputs of sparse experts are
+    inputs of the stackers alone, because the aggregation weighs codes.
 
     Parameters
     ----------
@@ -93,11 +80,11 @@ class Stack(Params):
     more_: int
     """M."""
     repeats_: Repeats | None
-    """Of classes, where the last label is a member."""
+    """For classes, if the last label is a member."""
     early_: int
-    """Of the first rows of a stream, those to come."""
+    """Rows that are still to come of the first EARLY rows of the stream."""
     aside_: int
-    """The last so many experts do not count in the disagreement of all: they look at labels, not at rows."""
+    """The last so many experts do not count in the experts' disagreement: they see labels, not rows."""
 
     def __init__(self, classes: bool, lags: bool, members: Sequence[tuple[float, float]] = STACKERS) -> None:
         self.classes = classes
@@ -107,8 +94,8 @@ class Stack(Params):
     def start(
         self, experts: int, outputs: int, more: int = 0, aside: int = 0, *, first: bool = False, late: bool = False
     ) -> None:
-        """Begin; `first`: the next rows are the first of the stream; `late`: labels come late, and the last class is
-        no member.
+        """Begin. `first`: the next rows are the first of the stream; `late`: labels come late, so the last class is no
+        member.
         """
         self.outputs_ = outputs
         self.more_, self.aside_, self.early_ = more, aside, EARLY if first else 0
@@ -136,9 +123,9 @@ class Stack(Params):
 
     def predict(
         self, F: Array, answers: Array | None, frame: Frame, steady: NDArray[np.int64], known: Array | None = None
-    ) -> Stacked:
-        """Predict. Pure. `steady`: places of the experts that never forget; `known`: targets known by now, where
-        labels come late.
+    ) -> Learnt:
+        """Return predictions. Pure. `steady`: places of the experts that never forget; `known`: targets known by now,
+        if labels come late.
         """
         lags = None
         if known is not None:  # lags are kept in the units of the labels
@@ -147,10 +134,10 @@ class Stack(Params):
         stacked, shares = self.stacker_.predict(G), (self.expert_shares_, self.member_shares_)
         if not self.classes:
             last, aside, paces = self._last, self.aside_, (ETA_SQUARED, SHARE)
-            return Stacked(*mix_targets(G, stacked, *shares, last, aside, steady, *frame, *paces))
+            return Learnt(*mix_targets(G, stacked, *shares, last, aside, steady, *frame, *paces))
         same = None if self.repeats_ is None else np.tile(self.repeats_.predict(), (len(F), 1))
         P, none = mix_classes(G, stacked, *shares, same, steady, ETA_SQUARED, SHARE)
-        return Stacked(P, None, none, None)
+        return Learnt(np.log(P), None, none, None)
 
     def run(
         self,
@@ -162,11 +149,11 @@ class Stack(Params):
         frame: Frame,
         steady: NDArray[np.int64],
         known: Array | None = None,
-    ) -> Stacked:
-        """Predict each row before its label: targets T (n, J), standardised or codes, and for classes their numbers
-        (n,).
+    ) -> Learnt:
+        """Return predictions, each made before its label is learnt: targets T (n, J), standardised or codes, and for
+        classes their numbers (n,).
 
-        `known` (n, J): targets that become known with each row, where those are not its own.
+        `known` (n, J): targets that become known with each row, if those are not its own.
         """
         G = self._heard(F, answers, frame, T if known is None else known)
         stacked = self.stacker_.run(G, labels if self.classes else T, w)
@@ -175,10 +162,10 @@ class Stack(Params):
             last, aside, early = self._last, self.aside_, self.early_
             self.early_ = max(0, early - len(F))
             heard = (G, stacked, *shares, last, aside, steady, *frame, *paces)
-            return Stacked(*mix_targets(*heard, T, w, self.recent_, RECENT, REACH, early))
+            return Learnt(*mix_targets(*heard, T, w, self.recent_, RECENT, REACH, early))
         same, first, recent = None if self.repeats_ is None else self.repeats_.run(labels), self._first, self.recent_
         P, errors = mix_classes(G, stacked, *shares, same, steady, *paces, first, T, labels, w, recent, RECENT)
-        return Stacked(P, None, errors, None)
+        return Learnt(np.log(P), None, errors, None)
 
     def _heard(
         self, F: Array, answers: Array | None, frame: Frame, T: Array | None = None, lags: Array | None = None
@@ -196,7 +183,7 @@ class Stack(Params):
         return self.expert_shares_.shape[1] + self.more_
 
     def grow(self, outputs: int) -> None:
-        """Add classes: every label so far had the code -1 in the new columns."""
+        """Add classes. Every label so far has the code -1 in the new columns."""
         known = np.hstack([-self.lags_, self.lags_]) if self.outputs_ == 2 else self.lags_
         new = np.where(np.isnan(known[:, :1]), np.nan, -1.0)
         self.lags_ = np.hstack([known, np.repeat(new, outputs - self.outputs_, axis=1)])
@@ -209,8 +196,8 @@ class Stack(Params):
     def rescale(self, factor: Array, lost: NDArray[np.intp]) -> None:
         """Multiply standardised targets by these factors (K,) from now on; those of `lost` start anew.
 
-        Where they shrink tenfold, losses so far were in the unit of two labels that happened to be close, and would
-        outweigh those to come: shares start anew.
+        If they shrink tenfold, losses so far were in the unit of two labels that happened to be close, and would
+        outweigh later losses. So shares start anew.
         """
         assert isinstance(self.stacker_, RidgeStacker)
         self.stacker_.rescale(factor)
@@ -274,11 +261,11 @@ def after(lags: Array, Y: Array, paces: Array) -> Array:
 
 
 class Repeats(Params):
-    """Gives probabilities of the next of K classes from the last one alone.
+    """Forecasts the next of K classes from the last one alone.
 
-    The class before comes again with probability (r + 1/2) / (n + 1) after r repetitions in n rows (Krichevsky and
-    Trofimov's estimate); the rest goes to the other classes by their counts, each plus 1. Before the first row all are
-    alike. Labels that rarely change are forecast so with hardly more than one mistake for every change.
+    The last class comes again with probability (r + 1/2) / (n + 1) after r repetitions in n rows (Krichevsky and
+    Trofimov's estimate). The other classes share the rest in proportion to their counts plus 1. Before the first row
+    all have the same probability. If labels rarely change, each change costs hardly more than one mistake.
     """
 
     counts_: Array

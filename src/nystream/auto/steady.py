@@ -1,22 +1,22 @@
-"""Answers for rows that are not the next one: the steady stack, which no drift alarm and no forgetting touches.
+"""Predictions for later rows: the steady stack, which neither drift alarms nor forgetting experts change.
 
-`Auto` answers two questions. The next row comes right after the last label, and everything helps that knows the last
-rows. A later row comes some time after them: what has been learnt from all rows helps, and the last labels mislead.
-The steady stack combines the experts that never forget and a linear one, without label lags. Its weights, residual
-quantiles and recalibration come from rows that were predicted long before their labels: a *snapshot* of the experts is
-taken at some rows (SNAPSHOTS, then every PERIOD rows), and a sample of the rows after it is predicted by that snapshot.
-So what is judged is what later rows will get.
+The next row comes right after the last label, so experts that follow the last rows help. A later row comes some time
+after it: what was learnt from all rows helps, and the last labels mislead. The steady stack combines the experts that
+never forget and a linear one, without label lags. Its weights, residual quantiles and recalibration are learnt from
+predictions made long before the label: a *snapshot* of the experts is taken at some rows (SNAPSHOTS, then every PERIOD
+rows), and it predicts a sample of the rows after it. Later rows get predictions of the same kind.
 
 After a drift alarm a candidate may replace the incumbent of the next-row stack. The incumbent's experts that never
 forget then go on learning as the *long memory*, with fewer landmarks. Predictions of the long memory and of the
 promoted ensemble are mixed by their losses on the same sample of rows.
 
-Everything happens at row counts at which blocks are cut, so that nothing depends on how a stream is cut into blocks.
+All of this happens at row counts at which blocks end, so it does not depend on how a stream is cut into blocks.
 """
 
 from __future__ import annotations
 
 import copy
+from bisect import bisect_left, bisect_right
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -42,53 +42,52 @@ SNAPSHOTS = (
     *(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 30, 36, 42, 50, 60, 70, 85, 100, 120, 140, 170, 200),
     *(240, 280, 340, 400, 480, 560, 680, 800, 960, 1200),
 )
-"""Rows after which the first snapshots are taken. A snapshot of half of the rows is much worse than the experts of now,
-so each comes 20% after the one before."""
+"""Rows after which the first snapshots are taken, each 20% after the one before: a snapshot of few rows is soon much
+worse than the experts."""
 PERIOD = 800
 """Rows between later snapshots. A row is then predicted 400 rows before its label on average."""
 ALL, SAMPLE = 800, 2
-"""Up to the first row count every row is judged, then one in so many: all together take 5% to 10% of a row's time."""
-STACKERS = ((1.0, 1.0), (1.0, 10.0), (0.999, 10.0), (0.999, 100.0))
-"""Forgetting and ridge of the stackers of numbers. With a shorter memory than these 2,000 rows they follow the last
-rows, which later rows need not be like."""
+"""Rows whose predictions are judged: all of the first ALL, then one in SAMPLE. They take 5% to 10% of a row's time."""
+STACKERS = ((1.0, 1.0),)
+"""Forgetting and ridge of the stacker of numbers, which never forgets: later rows need not be like the last ones."""
 HELD, FEWEST, KEPT = 1600, 100, 0.01
-"""Judged rows whose residuals make intervals, about 3,200 rows of the stream; at least, and the part of the memory that
-they may take."""
+"""Judged rows whose residuals make intervals, at most (3,200 rows of the stream) and at least; and their part of the
+memory."""
 GROUP = 100
-"""Sampled rows are judged together, at multiples of this row count and at the first snapshots."""
+"""Sampled rows wait and are judged together, at multiples of this row count and at the first snapshots."""
 LEAST = 0.02
-"""Probability of a class, at least, over the number of classes; before recalibration."""
+"""The least probability of a class before recalibration, times the number of classes."""
 MEMORABLE = 400
-"""Rows that an incumbent has to have learnt to become the long memory: fewer are not worth a second ensemble."""
+"""Rows that an incumbent has learnt, at least, to become the long memory: fewer are not worth a second ensemble."""
 WIDE, LINE = 100, 0.005
-"""Columns up to which there is a linear expert, which images do not need, and its part of the memory at most."""
+"""Columns up to which there is a linear expert, and its part of the memory at most."""
 WEIGHTS = 0.02
-"""Part of the memory that the weights of a snapshot may take; with very many classes there is none, and experts are
-combined by their plain mean."""
+"""Part of the memory that the weights of a snapshot may take; with very many classes there is no snapshot, and experts
+are combined by their plain mean."""
 LARGEST, SMALLEST, ROOM = 1000, 50, 0.08
 """Landmarks of each expert of the long memory, at most and at least; and its part of the memory at most."""
 ADMITTED = 0.2
-"""Share in the mixture that a promoted ensemble begins with: it has seen a part of the stream alone, and later rows may
-be like the other part."""
+"""First share of a promoted ensemble in the mixture: it has seen only a part of the stream, and later rows may be like
+the other part."""
 PACE, SHARING = 0.1, 0.001
-"""What the log loss of a judged row counts in the mixture: neighbouring rows are alike, so they count less than rows
-that are independent; and the part of all shares that goes back to where it began after each row."""
+"""Weight of the log loss of a judged row in the mixture, less than 1 because neighbouring rows are alike; and the part
+of all shares that returns to the first shares after each row."""
 DROPPED = 0.01
-"""Share below which, when a snapshot is taken, the long memory is given up."""
+"""Share below which the long memory is given up when a snapshot is taken."""
 LOST = 10.0
-"""A scale of labels that falls by more than this factor was an accident: weights begin anew, as in the other stack."""
+"""A scale of labels that falls by more than this factor was an accident: weights begin anew."""
 FARTHEST = 8.0
-"""Loss that one row may count for in the mixture: a single outlier does not decide."""
+"""The most that one row counts in the mixture, so that a single outlier does not decide."""
 
 
 class Snapshot(Params):
-    """The experts that never forget as they were at some row: they predict and learn nothing."""
+    """The experts that never forget as they were at some row: they predict and do not learn."""
 
     expert_set_: ExpertSet
     targets_: Targets | None
 
     def take(self, expert_set: ExpertSet, targets: Targets | None) -> None:
-        """Copy what predicts. Landmarks are shared with the experts, not copied."""
+        """Copy the weights. Landmarks are shared with the experts."""
         self.expert_set_, self.targets_ = lasting_part(expert_set), copy.deepcopy(targets)
         for name, expert in self.expert_set_.experts_.items():
             self.expert_set_.experts_[name] = thin(expert) if isinstance(expert, Ridge) else copy.deepcopy(expert)
@@ -100,29 +99,29 @@ class Snapshot(Params):
 
 
 class Judged(NamedTuple):
-    """Rows of the sample, as they came."""
+    """Sampled rows with their labels."""
 
     X: Array
     Y: Array
     """(n, K) labels, or (n, 1) numbers of classes."""
     w: Array | None
     answers: Array | None
-    """(n, M, C) what the experts of sparse rows said."""
+    """(n, M, C) outputs of the experts of sparse rows."""
 
 
 class Answers(NamedTuple):
-    """What is predicted for rows: (n, K) numbers or probabilities, and for numbers how far experts disagree."""
+    """Predictions (n, K), numbers or probabilities, and for numbers the disagreement of the experts."""
 
     P: Array
     spread: Array | None
 
 
 class NumberStack(Params):
-    """Combines outputs of experts for numbers by `Stack`, without label lags and with stackers of a long memory."""
+    """Combines outputs of experts for numbers by `Stack`, without label lags and with a stacker that never forgets."""
 
     stack_: Stack
     scale_: Array | None
-    """(K,) unit of the targets that the stackers know."""
+    """(K,) unit of the targets that the stacker knows."""
 
     def start(self, experts: int, outputs: int, more: int) -> None:
         self.stack_, self.scale_ = Stack(False, False, STACKERS), None
@@ -134,7 +133,7 @@ class NumberStack(Params):
         return Answers(found.P, found.spread)
 
     def learn(self, F: Array, rows: Judged, targets: Targets | None) -> Answers:
-        """Each row before its label counts."""
+        """Return predictions, each made before its label is learnt."""
         assert targets is not None
         if self.scale_ is not None and (self.scale_ != targets.scale_).any():
             factor = self.scale_ / targets.scale_
@@ -145,7 +144,7 @@ class NumberStack(Params):
         return Answers(found.P, found.spread)
 
     def move(self) -> None:
-        """Its stackers move their weights by themselves."""
+        """Its stacker moves its weights by itself."""
 
     @property
     def nbytes(self) -> int:
@@ -155,9 +154,9 @@ class NumberStack(Params):
 class ClassStack(Params):
     """Combines scores of classes: halfway between least squares on codes -1 and +1 and the plain mean.
 
-    One weight for each input, shared by all classes, and no constant: a constant learns how frequent classes were of
-    late, and later rows have other frequencies. Least squares alone trusts the differences of experts on past rows too
-    much (elec2, 12,000 rows: error .165, halfway .148; covtype2 .160 and .149).
+    One weight for each input, shared by all classes, and no constant: a constant learns the frequencies of the last
+    rows, and later rows have others. Least squares alone relies too much on how experts differed in the past (elec2,
+    12,000 rows: error .165, halfway .148; covtype2 .160 and .149).
     """
 
     gram_: Array
@@ -178,7 +177,7 @@ class ClassStack(Params):
         return Answers(P / P.sum(axis=1, keepdims=True), None)
 
     def learn(self, F: Array, rows: Judged, targets: Targets | None) -> Answers:
-        """What was learnt counts from the next `move` on."""
+        """Return predictions, and learn the labels; weights change at the next `move`."""
         found, G = self.predict(F, rows.answers, targets), self._inputs(F, rows.answers)
         T = coded(rows.Y, self.outputs_)[:, -G.shape[2] :]
         w = np.ones(len(F)) if rows.w is None else rows.w
@@ -188,11 +187,11 @@ class ClassStack(Params):
         return found
 
     def move(self) -> None:
-        """Weights from all rows so far."""
+        """Compute the weights from all rows so far."""
         self.weights_ = np.asarray(np.linalg.solve(self.gram_, self.sums_), dtype=np.float64)
 
     def _inputs(self, F: Array, answers: Array | None) -> Array:
-        """(n, inputs, C) codes of the classes, one of two; answers of others are log odds and become such codes."""
+        """Return (n, inputs, C) codes of the classes, C = 1 for two; the log odds of sparse experts become codes."""
         columns = 1 if self.outputs_ == 2 else self.outputs_
         F = np.clip(F[:, :, -columns:], CODES.low, CODES.high)
         if answers is None or not answers.shape[1]:
@@ -208,13 +207,13 @@ class ClassStack(Params):
 
 
 class Judge(Params):
-    """Combines the outputs of one ensemble with weights that its snapshots' predictions have earned."""
+    """Combines the outputs of one ensemble by weights learnt from the predictions of its snapshots."""
 
     stack_: NumberStack | ClassStack
     snapshot_: Snapshot | None
-    """None: too new; it is not judged yet and has no share."""
+    """None: the ensemble is too new to be judged, and has no share."""
     share_: float
-    """In the mixture of all ensembles."""
+    """Share in the mixture of all ensembles."""
 
     def start(self, classes: bool, experts: int, outputs: int, more: int, share: float) -> None:
         self.stack_ = ClassStack() if classes else NumberStack()
@@ -222,18 +221,18 @@ class Judge(Params):
         self.experts_, self.snapshot_, self.share_ = experts, None, share
 
     def predict(self, ensemble: Ensemble, X: Array, line: Array | None, answers: Array | None) -> Answers:
-        """Pure: what the ensemble says now, weighed as its snapshots were. `line`: what the linear expert says."""
+        """Return predictions of the ensemble as it is now. Pure. `line`: outputs of the linear expert."""
         F = with_line(ensemble.expert_set_.predict_lasting(X, ensemble.inner), line, ensemble.targets_)
         return self.stack_.predict(F, answers, ensemble.targets_)
 
     def learn(self, rows: Judged, line: Array | None, inner: int) -> Answers:
-        """What the snapshot says of rows, before their labels count."""
+        """Return predictions of the snapshot, each made before its label is learnt."""
         assert self.snapshot_ is not None
         F = with_line(self.snapshot_.expert_set_.predict_lasting(rows.X, inner), line, self.snapshot_.targets_)
         return self.stack_.learn(F, rows, self.snapshot_.targets_)
 
     def take(self, ensemble: Ensemble, room: float) -> None:
-        """A snapshot of the ensemble as it is now, if it can predict and its weights fit into so many bytes."""
+        """Take a snapshot of the ensemble, if it can predict and its weights fit into so many bytes."""
         self.snapshot_ = None
         ridges = [expert for expert in ensemble.expert_set_.experts_.values() if isinstance(expert, Ridge)]
         weights = 8.0 * ensemble.inner * sum(len(expert.points_) + 1 for expert in ridges)
@@ -242,7 +241,7 @@ class Judge(Params):
             self.snapshot_.take(ensemble.expert_set_, ensemble.targets_)
 
     def grow(self, outputs: int) -> None:
-        """More classes."""
+        """Add classes."""
         assert isinstance(self.stack_, ClassStack)
         self.stack_.outputs_ = outputs
 
@@ -262,9 +261,9 @@ class LongMemory(Params):
     judge_: Judge
 
     def start(self, ensemble: Ensemble, judge: Judge, room: float) -> None:
-        """Take the ensemble over. Its experts keep their landmarks until `shrink` is called."""
+        """Take over the ensemble. Its experts keep their landmarks until `shrink` is called."""
         self.ensemble_, self.judge_ = ensemble, judge
-        if ensemble.begun_:  # what is under way has the old sizes: it begins again
+        if ensemble.begun_:  # a refit under way has the old sizes: it begins again
             ensemble.owed_ = ensemble.owed_ or not ensemble.warm
             ensemble.begun_, ensemble.growing_, ensemble._refit = 0, False, None
         ensemble.expert_set_ = lasting_part(ensemble.expert_set_)
@@ -273,7 +272,7 @@ class LongMemory(Params):
         ensemble.expert_set_.recipe = recipe.resized(grows=recipe.grows[:1], growth=1.0, **sizes)
 
     def _affordable(self, room: float) -> int:
-        """Landmarks of each expert that so many bytes suffice for."""
+        """Return the landmarks of each expert that fit into so many bytes."""
         ensemble, m = self.ensemble_, LARGEST
         outputs = ensemble.outputs_ + ensemble.classes
         ridges = [e for e in ensemble.expert_set_.experts_.values() if isinstance(e, Ridge)]
@@ -283,7 +282,7 @@ class LongMemory(Params):
 
     @property
     def is_useful(self) -> bool:
-        """Whether it is worth keeping: it has learnt enough rows, and memory suffices for enough landmarks."""
+        """Whether it has learnt enough rows, and memory suffices for enough landmarks."""
         expert_set = self.ensemble_.expert_set_
         return self.ensemble_.count_ >= MEMORABLE and expert_set.recipe.landmarks >= SMALLEST
 
@@ -296,7 +295,7 @@ class LongMemory(Params):
         ensemble.expert_set_._asked = None
 
     def learn(self, X: Array, Y: Array, w: Array | None) -> None:
-        """Labels as the next-row ensemble is told them."""
+        """Learn rows with the labels that the next-row ensemble learns, perhaps winsorised."""
         ensemble = self.ensemble_
         if ensemble.targets_ is None:
             T, frame = coded(Y, ensemble.outputs_), CODES
@@ -306,7 +305,7 @@ class LongMemory(Params):
         ensemble.count_ += len(X)
 
     def grow(self, outputs: int) -> None:
-        """More classes. Nothing may be under way."""
+        """Add classes. No refit may be under way."""
         self.ensemble_.grow(outputs)
         self.ensemble_.expert_set_._asked = None
         self.judge_.grow(outputs)
@@ -324,19 +323,19 @@ class Steady(Params):
     classes : bool
         Whether labels are classes.
     memory : float
-        Bytes of the whole model: what the long memory and snapshots may take are parts of it.
+        Bytes of the whole model; the long memory and snapshots may take parts of it.
     window : int
-        Residuals that intervals of later rows are made of.
+        Residuals that make the intervals of later rows.
     """
 
     judge_: Judge
     """Of the ensemble that predicts next rows."""
     memory_: LongMemory | None
-    """What has learnt all rows of the stream, or most of them, after an alarm replaced the ensemble that had."""
+    """The first ensemble that was replaced after an alarm: it has learnt the most rows of the stream."""
     leaving_: LongMemory | None
     """An ensemble that was replaced since the last row at which blocks are cut."""
     line_: LinearMoments | None
-    """The linear expert. Like a snapshot it predicts as of the row of the last snapshot. It learns the judged rows."""
+    """The linear expert. It learns the judged rows, and its weights are those of the row of the last snapshot."""
     noise_: ResidualQuantiles | None
     recalibration_: Recalibration | None
     held_: Ring | None
@@ -377,7 +376,7 @@ class Steady(Params):
         self._empty(d)
 
     def _experts(self, expert_set: ExpertSet) -> int:
-        """Experts that a judge of this expert set has."""
+        """Return the number of experts that a judge of this expert set combines."""
         return len(expert_set.lasting) + (self.line_ is not None)
 
     def _new_ring(self, d: int) -> Ring:
@@ -385,7 +384,7 @@ class Steady(Params):
         return Ring(int(max(FEWEST, min(HELD, KEPT * self.memory / (8 * width)))), width)
 
     def _empty(self, d: int) -> None:
-        """No row waits."""
+        """Forget the rows that wait to be judged."""
         columns = 1 if self.classes and self.outputs_ == 2 else self.outputs_
         self.numbers_, self.rows_ = np.zeros(0, dtype=np.int64), np.zeros((0, d))
         self.labels_, self.weights_ = np.zeros((0, 1 if self.classes else self.outputs_)), np.zeros(0)
@@ -393,30 +392,29 @@ class Steady(Params):
 
     # -- learning ----------------------------------------------------------------------------------------------------
     def until_cut(self) -> int:
-        """Rows until the next row at which blocks have to be cut."""
+        """Return the rows until the next row at which a block has to end."""
         t = self.count_
-        following = next((row for row in SNAPSHOTS if row > t), PERIOD - t % PERIOD + t)
+        k = bisect_right(SNAPSHOTS, t)
+        following = SNAPSHOTS[k] if k < len(SNAPSHOTS) else PERIOD - t % PERIOD + t
         return min(following, (t // EVERY + 1) * EVERY) - t
 
     def learn(self, X: Array, Y: Array, told: Array, w: Array | None, answers: Array | None) -> None:
-        """Rows that were just learnt by the next-row ensemble: labels as they came, and as it was told them."""
+        """Learn rows after the next-row ensemble: labels Y as they came, and `told`, perhaps winsorised."""
         for one in (self.memory_, self.leaving_):
             if one is not None:
                 one.learn(X, told, w)
         first, self.count_ = self.count_, self.count_ + len(X)
-        if len(X) == 1 and self.count_ > ALL and self.count_ % SAMPLE:  # the common round
+        every = 1 if self.count_ <= ALL else SAMPLE  # blocks end at row ALL
+        some = slice(-(first + 1) % every, None, every)
+        numbers = np.arange(first + 1, self.count_ + 1)[some]
+        if not len(numbers):
             return
-        numbers = np.arange(first + 1, self.count_ + 1)
-        places = numbers <= ALL
-        places |= numbers % SAMPLE == 0
-        if not places.any():
-            return
-        self.numbers_ = np.concatenate([self.numbers_, numbers[places]])
-        self.rows_ = np.concatenate([self.rows_, X[places]])
-        self.labels_ = np.concatenate([self.labels_, Y[places]])
-        self.weights_ = np.concatenate([self.weights_, np.ones(int(places.sum())) if w is None else w[places]])
+        self.numbers_ = np.concatenate([self.numbers_, numbers])
+        self.rows_ = np.concatenate([self.rows_, X[some]])
+        self.labels_ = np.concatenate([self.labels_, Y[some]])
+        self.weights_ = np.concatenate([self.weights_, np.ones(len(numbers)) if w is None else w[some]])
         if answers is not None:
-            self.answers_ = np.concatenate([self.answers_, answers[places]])
+            self.answers_ = np.concatenate([self.answers_, answers[some]])
 
     @property
     def due(self) -> bool:
@@ -428,7 +426,7 @@ class Steady(Params):
         return len(self.numbers_) > 0 and _group_end(int(self.numbers_[0])) <= self.count_
 
     def attend(self, old: Ensemble) -> None:
-        """After rows were learnt: judge those that wait, and take snapshots where they are due."""
+        """Judge the rows that wait, and take the snapshots that are due. `old` is the incumbent, here and below."""
         t = self.count_
         while self._is_group_waiting:
             self._judge(old, _group_end(int(self.numbers_[0])))
@@ -438,7 +436,7 @@ class Steady(Params):
             self._settle(old)
 
     def replace(self, before: Ensemble, old: Ensemble) -> None:
-        """A candidate, now `old`, has replaced the incumbent `before`; its judge begins anew, without a share."""
+        """Note that a candidate, now `old`, replaced the incumbent `before`: its judge begins without a share."""
         if self.leaving_ is None:
             self.leaving_ = LongMemory()
             self.leaving_.start(before, self.judge_, ROOM * self.memory)
@@ -451,15 +449,15 @@ class Steady(Params):
 
     @property
     def ensembles(self) -> list[Ensemble]:
-        """Ensembles that learn beside those of next rows, and have refits of their own."""
+        """Ensembles that learn beside those of the next row, with refits of their own."""
         return [one.ensemble_ for one in self._others]
 
     def _members(self, old: Ensemble) -> list[tuple[Judge, Ensemble]]:
-        """All ensembles, that of next rows last."""
+        """Return all judges with their ensembles, that of the next row last."""
         return [*((one.judge_, one.ensemble_) for one in self._others), (self.judge_, old)]
 
     def _judge(self, old: Ensemble, until: int) -> None:
-        """Learn from the rows that wait, up to this number."""
+        """Judge the rows that wait, up to this row number."""
         n = int(np.searchsorted(self.numbers_, until, side="right"))
         if not n:
             return
@@ -476,7 +474,7 @@ class Steady(Params):
         self.weights_, self.answers_ = self.weights_[n:], self.answers_[n:]
 
     def _learn(self, judges: list[Judge], rows: Judged) -> None:
-        """Weights, shares, quantiles and recalibration, from rows as the snapshots predict them."""
+        """Learn weights, shares, residuals and recalibration from the snapshots' predictions for these rows."""
         line = None if self.line_ is None else self.line_.predict(rows.X)
         found = [judge.learn(rows, line, self._inner) for judge in judges]
         if self.line_ is not None:
@@ -493,8 +491,8 @@ class Steady(Params):
             self.recalibration_.run(np.log(P), np.ascontiguousarray(rows.Y[:, 0]), rows.w)
 
     def _learn_noise(self) -> None:
-        """The law of residuals anew from those that are held, in random order: how large the very last ones were tells
-        of the next rows and not of later ones."""
+        """Learn the quantiles anew from the residuals that are held, in random order: the sizes of the very last ones
+        tell of the next rows and not of later ones."""
         if self.noise_ is None or self.held_ is None or not len(self.held_):
             return
         rows = np.random.default_rng(self.count_).permutation(self.held_.rows)
@@ -505,7 +503,7 @@ class Steady(Params):
         self.noise_.learn(X, P, residuals, spread, None if bool((rows[:, -1] == 1.0).all()) else rows[:, -1])
 
     def _shares(self, judges: list[Judge], found: list[Answers], rows: Judged) -> Array:
-        """(n, members) shares before each row; then the judges have those after the last."""
+        """Return (n, members) shares before each row, and give the judges their shares after the last one."""
         n, m = len(rows.X), len(judges)
         if m == 1:
             return np.ones((n, 1))
@@ -525,7 +523,7 @@ class Steady(Params):
         return out
 
     def _losses(self, P: list[Array], y: Array, scale: Array | None, shares: Array) -> Array:
-        """(members,) log losses of one row; of numbers with errors as normal as the mixture's so far."""
+        """Return (members,) log losses of one row; for numbers those of normal errors, as large as so far."""
         if scale is None:
             k = int(y[0])
             return np.array([-np.log(p[k]) for p in P])
@@ -537,7 +535,7 @@ class Steady(Params):
 
     # -- snapshots and the long memory -------------------------------------------------------------------------------
     def _take(self, old: Ensemble) -> None:
-        """New snapshots of all ensembles."""
+        """Take snapshots of all ensembles."""
         self._learn_noise()
         self._settle(old)
         if self.memory_ is not None and self.memory_.judge_.share_ < DROPPED:
@@ -548,7 +546,7 @@ class Steady(Params):
             judge.take(ensemble, WEIGHTS * self.memory)
 
     def _settle(self, old: Ensemble) -> None:
-        """What was replaced becomes the long memory or goes; what replaced it is judged from now on."""
+        """Keep a replaced ensemble as the long memory, or drop it; its successor is judged from now on."""
         leaving, self.leaving_ = self.leaving_, None
         if leaving is not None and self.memory_ is None and leaving.is_useful:
             leaving.shrink()
@@ -563,8 +561,8 @@ class Steady(Params):
 
     # -- predicting --------------------------------------------------------------------------------------------------
     def predict(self, old: Ensemble, X: Array, answers: Array | None) -> tuple[Array, Array | None]:
-        """(n, K) predictions for later rows, of classes logarithms of probabilities; and for numbers how far experts
-        disagree. Pure."""
+        """Return (n, K) predictions for later rows, for classes logarithms of probabilities; and for numbers the
+        disagreement of the experts. Pure."""
         members = [pair for pair in self._members(old) if pair[0].share_ > 0.0]
         line = None if self.line_ is None else self.line_.predict(X)
         found = [judge.predict(ensemble, X, line, answers) for judge, ensemble in members]
@@ -573,22 +571,22 @@ class Steady(Params):
         return (P, spread) if self.recalibration_ is None else (self.recalibration_.predict(np.log(P)), None)
 
     def quantiles(self, X: Array, P: Array, spread: Array, levels: Array) -> Array:
-        """(n, K, Q) of the labels of later rows with these predictions. Pure."""
+        """Return (n, K, Q) quantiles of the labels of later rows with these predictions. Pure."""
         assert self.noise_ is not None
         return self.noise_.quantiles(X, P, spread, levels)
 
     @property
     def _inner(self) -> int:
-        """Targets of the experts."""
+        """The number of targets of the experts."""
         return self.outputs_ + self.classes
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def flush(self, old: Ensemble) -> None:
-        """Judge all rows that wait: before there are more classes."""
+        """Judge all rows that wait, before classes are added."""
         self._judge(old, self.count_)
 
     def grow(self, old: Ensemble, outputs: int) -> None:
-        """More classes; `old` knows them already. What is frozen does not, so new snapshots are taken."""
+        """Add classes; `old` has them already. Snapshots cannot get them, so new ones are taken."""
         for one in self._others:
             one.grow(outputs)
         self.outputs_ = outputs
@@ -601,7 +599,7 @@ class Steady(Params):
         self._again(old)
 
     def widen(self, old: Ensemble, d: int) -> None:
-        """More columns, missing so far; `old` has them already."""
+        """Add columns that were missing so far; `old` has them already."""
         for ensemble in self.ensembles:
             ensemble.widen(d)
         if self.line_ is not None:
@@ -613,7 +611,7 @@ class Steady(Params):
         self._again(old)
 
     def _again(self, old: Ensemble) -> None:
-        """Snapshots anew of those that have one."""
+        """Take new snapshots of the ensembles that have one."""
         for judge, ensemble in self._members(old):
             if judge.snapshot_ is not None:
                 judge.take(ensemble, WEIGHTS * self.memory)
@@ -626,7 +624,7 @@ class Steady(Params):
 
 
 def lasting_part(expert_set: ExpertSet) -> ExpertSet:
-    """A expert_set of the same experts, those alone that never forget."""
+    """Return an expert set with only those of the experts that never forget."""
     names = expert_set.lasting
     part = copy.copy(expert_set)
     part.recipe = expert_set.recipe.resized(experts=names)
@@ -638,7 +636,7 @@ def lasting_part(expert_set: ExpertSet) -> ExpertSet:
 
 
 def with_line(F: Array, line: Array | None, targets: Targets | None) -> Array:
-    """Outputs (n, E, J) of experts, and after them those (n, K) of the linear one, in the same units."""
+    """Append the outputs (n, K) of the linear expert to those (n, E, J) of the others, in the same units."""
     if line is None:
         return F
     more = np.zeros((len(F), 1, F.shape[2]))
@@ -647,7 +645,7 @@ def with_line(F: Array, line: Array | None, targets: Targets | None) -> Array:
 
 
 def mixed(found: list[Answers], shares: Array) -> Answers:
-    """Predictions of all ensembles as one, by shares (n, members)."""
+    """Return the predictions of all ensembles mixed by shares (n, members)."""
     if len(found) == 1:
         return found[0]
     P = sum((shares[:, k : k + 1] * one.P for k, one in enumerate(found)), np.zeros_like(found[0].P))
@@ -661,6 +659,6 @@ def mixed(found: list[Answers], shares: Array) -> Answers:
 
 
 def _group_end(number: int) -> int:
-    """The row at which the row of this number is judged."""
+    """Return the row count at which the row of this number is judged."""
     multiple = -(-number // GROUP) * GROUP
-    return next((row for row in SNAPSHOTS if number <= row < multiple), multiple)
+    return min([multiple, *SNAPSHOTS[bisect_left(SNAPSHOTS, number) :][:1]])

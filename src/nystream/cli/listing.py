@@ -61,7 +61,7 @@ def _describe(record: Record) -> dict[str, Any]:
         "guarantee": record.guarantee,
         "advice": record.advice,
         **record.traits,
-        "parameters": record.cls._names(),
+        "parameters": list(record.cls._names()),
         "descriptions": {key: text for key, text in descriptions(record.cls).items() if key in record.cls._names()},
         "defaults": {key: _written(value) for key, value in record.defaults.items()},
     }

@@ -6,6 +6,7 @@ import copy
 import inspect
 import math
 import os
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -24,10 +25,11 @@ class Params:
     """
 
     @classmethod
-    def _names(cls) -> list[str]:
+    @cache
+    def _names(cls) -> tuple[str, ...]:
         signature = inspect.signature(cls.__init__)
         skip = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-        return [name for name, p in signature.parameters.items() if name != "self" and p.kind not in skip]
+        return tuple(name for name, p in signature.parameters.items() if name != "self" and p.kind not in skip)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name. `deep` adds the parameters of parts as `part__name`."""

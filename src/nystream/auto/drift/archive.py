@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nystream.auto.drift.block import concatenate, learn_in_blocks
 from nystream.auto.drift.detectors import LIMITS
 from nystream.auto.drift.history import KNOWN, USUAL
-from nystream.auto.drift.sides import concatenate, learn_in_blocks
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.experts import Expert, Innovation

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+from nystream.auto.drift.block import Side
 from nystream.auto.drift.detectors import Evidence, RankDetector
 from nystream.auto.drift.mixture import Mixture
-from nystream.auto.drift.sides import Side
 from nystream.auto.drift.states import State
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array

@@ -6,16 +6,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from nystream.auto.drift.archive import EVERY, Archive
-from nystream.auto.drift.block import Course, Last
-from nystream.auto.drift.change_point import LOOKS, first_of_new
-from nystream.auto.drift.detectors import NEVER, RankDetector
-from nystream.auto.drift.hedge import HEDGE, Hedge, Stronger, hedge_rows, odds
-from nystream.auto.drift.history import USUAL, History, Past
-from nystream.auto.drift.inputs import PLACES, centred, location, moved
-from nystream.auto.drift.mixture import Inputs, Mixture
-from nystream.auto.drift.promotion import CHECK, LOOK_BACK, SURE, advantage, of_use, verdict
-from nystream.auto.drift.records import Records, own_columns
-from nystream.auto.drift.sides import (
+from nystream.auto.drift.block import (
+    Course,
+    Last,
     Side,
     concatenate,
     join,
@@ -26,6 +19,14 @@ from nystream.auto.drift.sides import (
     rest_of,
     spread_of,
 )
+from nystream.auto.drift.change_point import LOOKS, first_of_new
+from nystream.auto.drift.detectors import NEVER, RankDetector
+from nystream.auto.drift.hedge import HEDGE, Hedge, Stronger, hedge_rows, odds
+from nystream.auto.drift.history import USUAL, History, Past
+from nystream.auto.drift.inputs import PLACES, centred, location, moved
+from nystream.auto.drift.mixture import Inputs, Mixture
+from nystream.auto.drift.promotion import CHECK, LOOK_BACK, SURE, advantage, of_use, verdict
+from nystream.auto.drift.records import Records, own_columns
 from nystream.auto.drift.states import TRANSITIONS, Comparing, Event, Recalled, State
 from nystream.auto.drift.warm_start import Known, Told, WarmStart
 from nystream.auto.ensemble import Ensemble

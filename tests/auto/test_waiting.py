@@ -70,7 +70,7 @@ def test_what_is_told_says_when_it_may_come():
     model = auto()
     model.run(X, y)
     assert model.pipeline_.incumbent_.owed_
-    assert "all is fitted anew after 300 rows, for the last time after 300" in model.explain()
+    assert "the next full refit begins at row 300, the last one at row 300" in model.explain()
 
 
 @pytest.mark.parametrize("sizes", [(1,), (37, 1, 64, 5)])

@@ -1,4 +1,4 @@
-"""Hedging before an alarm: while losses are suspicious, learners that need few rows are mixed in."""
+"""The hedge: while losses are suspicious, before an alarm is raised, learners that need few rows are mixed in."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ class HedgeSizes:
     """Values of the hedge, chosen on seeds 0 to 3 of benchmarks/drift/auto_drift.py."""
 
     hint: float = math.log(50.0)
-    """log of what the bets of a detector have won on average where a hedge begins. With 20, hedges cost 11% of the loss
-    on shuffled cpusmall, whose errors have heavy tails (benchmarks/drift/harm.py); with 100, the loss after the change
-    of `quieter` was 10% higher (benchmarks/drift/mechanisms.py)."""
+    """A hedge begins when the bets of a detector have won 50 on average; this is the logarithm. With 20, hedges cost
+    11% of the loss on shuffled cpusmall, whose errors have heavy tails (benchmarks/drift/harm.py). With 100, the loss
+    after the change of `quieter` was 10% higher (benchmarks/drift/mechanisms.py)."""
     odds: float = 0.18
-    """Odds that the stream has changed, where a hedge begins: the earlier it does, the less it may cost."""
+    """Odds that the stream has changed when a hedge begins. A hedge that begins early may cost less."""
     back: int = 100
-    """Rows back that a hedge begins, at most: the line and the few-row ridge learn them at once."""
+    """Rows that the line and the few-row ridge learn at once when a hedge begins, at most."""
     least: int = 50
-    """Losses of before, at least, that tell what is rare."""
+    """Earlier losses that are needed to say how rare a loss is."""
 
 
 HEDGE = HedgeSizes()
 Stronger: TypeAlias = tuple[list[float], list[int], list[bool]]
-"""For each row, of the detector that is nearer to an alarm: how near, where its bet left 1, and whether it is the
-second.
+"""For each row, of the detector that is closer to an alarm: how close, the row at which its bet left 1, and whether it
+is the second detector.
 """
 
 
 class Hedge(Params):
-    """A mixture without a candidate that predicts while an alarm is likely but was not raised.
+    """A mixture without a candidate. It predicts while an alarm is likely but has not been raised.
 
-    In these rows the incumbent is sure and wrong. The hedge ends where the bets of all detectors are lost. It begins
-    anew where a bet that began later wins too, unless the few-row ridge has gained weight in the mixture. No decision
-    depends on it: detectors go on watching the incumbent.
+    After a change, the incumbent is sure and wrong in these rows. The hedge ends when the bets of all detectors are
+    lost. It restarts when a bet that began later wins too, unless the few-row ridge has gained weight in the mixture.
+    No decision depends on the hedge: detectors go on watching the incumbent.
 
     Parameters
     ----------
     left : int
-        The row at which the bet that led to it left 1.
+        The row at which the capital of the bet that led to it left 1.
     """
 
     state: ClassVar[State] = State.WARNING
@@ -121,7 +121,7 @@ def stronger(evidence: list[Evidence], part: slice) -> Stronger:
 
 
 def _put(shown: Side, part: slice, new: Side) -> Side:
-    """New predictions for some rows."""
+    """Return predictions `shown`, with new ones for some rows."""
     if len(shown[0]) == part.stop - part.start:
         return new
     P, spread = shown[0].copy(), None if shown[1] is None else shown[1].copy()
@@ -134,8 +134,8 @@ def _put(shown: Side, part: slice, new: Side) -> Side:
 def odds(losses: Array, new: int) -> float:
     """Return the odds that the stream has changed, given losses of which the last `new` led to a suspicion.
 
-    Ranks do not tell how far beyond all others a loss is: one r times as large as all before it is taken to be r times
-    as rare, as it is where losses have just a mean.
+    Ranks do not say how far beyond all others a loss is. A loss r times as large as all before it counts as r times as
+    rare: this is so if losses have hardly more than a finite mean.
     """
     before = losses[: len(losses) - new]
     most = before.max() if len(before) >= HEDGE.least else 0.0

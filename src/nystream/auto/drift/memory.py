@@ -13,30 +13,28 @@ from nystream.scaling.ring import Ring
 __all__ = ["REACH", "Afforded", "beside", "fit_together", "reach_of"]
 
 REACH = 1700
-"""Rows back that a change is put, and a candidate begun, at most."""
+"""An estimated change point, where a candidate begins, is at most so many rows back."""
 PAST = 0.03
-"""Of the memory: what predictions and answers for the last rows may take, which a candidate begins with."""
+"""Part of the memory for predictions of the last rows, which a candidate begins with."""
 
 SMALLEST = 0.4
-"""Landmarks of a candidate over those of the old one, or over those that it had before it grew, at least; with
-fewer it would not catch up."""
+"""Landmarks of a candidate, as a part of those that the incumbent has or had before it grew, at least. With fewer it
+would not catch up."""
 
 
 class Afforded(NamedTuple):
     """The sizes that the budget allows."""
 
     recipe: Recipe
-    """Of the candidate."""
+    """Sizes of the candidate."""
     refreshes: bool
-    """Whether the old one can be rebuilt or refreshed while both live; if not, that waits."""
+    """Whether the incumbent can be refitted while there is a candidate; if not, its refits wait."""
 
 
 def beside(old: Ensemble, recipe: Recipe, budget: float, more: int) -> Afforded | None:
-    """Return the largest sizes of this shape for a candidate beside the incumbent; None if the budget does not
-    suffice.
-    """
+    """Return the largest sizes of this shape for a candidate beside the incumbent; None if the budget is too small."""
     d, outputs, codes = old.d_, old.outputs_, old.classes
-    held = _held(old, d, outputs, more) if old.warm or old.begun_ else SLACK * old.nbytes  # between two rebuilds
+    held = _held(old, d, outputs, more) if old.warm or old.begun_ else SLACK * old.nbytes  # between two full refits
     try:
         young = in_memory(recipe, Need(budget - held, d, outputs, codes, more))
     except ValueError:
@@ -52,8 +50,8 @@ def beside(old: Ensemble, recipe: Recipe, budget: float, more: int) -> Afforded 
 
 
 def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool, more: int) -> tuple[int, int]:
-    """Return the past rows to keep at the beginning of a block, of inputs and of predictions, and the rows after an
-    alarm in which these are still kept during a warm start.
+    """Return how many past rows of inputs and predictions to keep, and for how many rows after an alarm a warm start
+    can still use them.
     """
     ahead, columns = recipe.rows_at_once(outputs), 1 if codes and outputs == 2 else outputs
     each = (2 if codes else 4) * outputs + more * columns
@@ -63,12 +61,12 @@ def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool
 
 
 def fit_together(old: Ensemble, young: Recipe, d: int, outputs: int, budget: float, more: int) -> bool:
-    """Return whether both fit with so many columns and classes, while the incumbent is not refitted."""
+    """Return whether both ensembles fit with so many columns and classes, while the incumbent is not refitted."""
     return _held(old, d, outputs, more) + largest_bytes(young, d, outputs, codes=old.classes, more=more) <= budget
 
 
 def _with_old_rebuilt(old: Ensemble, young: Recipe, d: int, outputs: int, more: int) -> float:
-    """Return the bytes while the incumbent is refitted and the candidate is at its largest. Rows are kept once."""
+    """Return the bytes of both while the incumbent is refitted and the candidate is largest. They share kept rows."""
     codes, r = old.classes, old.expert_set_.recipe
     beside = SLACK * (warmup_bytes(young, d, outputs, codes=codes) + _stack(young, outputs, more, codes))
     if old.growing_ or not old.warm:

@@ -26,7 +26,7 @@ class HedgeSizes:
     11% of the loss on shuffled cpusmall, whose errors have heavy tails (benchmarks/drift/harm.py). With 100, the loss
     after the change of `quieter` was 10% higher (benchmarks/drift/mechanisms.py)."""
     odds: float = 0.18
-    """Odds that the stream has changed when a hedge begins. A hedge that begins early may cost less."""
+    """Odds that the stream has changed when a hedge begins. The lower `hint` is, the lower these have to be."""
     back: int = 100
     """Rows that the line and the few-row ridge learn at once when a hedge begins, at most."""
     least: int = 50

@@ -20,7 +20,7 @@ from nystream.auto.ensemble import Ensemble
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.experts import Ridge
 from nystream.auto.rows import RowBuffer, Rows
-from nystream.auto.targets import USUAL
+from nystream.auto.targets import USUAL, Targets
 from nystream.auto.views import View
 from nystream.runtime.blas import single_threaded
 from nystream.runtime.incremental import kernel_cost
@@ -391,15 +391,18 @@ def winsorize_again(
     smallest size to which a residual is clipped.
 
     If tails are not known to be heavy, it is tested whether fits to winsorised labels predict other rows better than
-    fits to clipped labels. If they do, tails count as heavy for as many rows as there were, and the next full refit
-    tests again. If not, the labels are the original ones.
+    fits to plain labels, which are only moved within the outlier bounds. If they do, tails count as heavy for as many
+    rows as there were, and the next full refit tests again. If not, the labels are the original ones.
     """
     X, learnt, w = rows
     originals, heavy, late = labels.labels_.last(len(X)), labels.is_heavy, len(X) >= AGAIN.late
-    found, clipped = learnt.copy(), np.clip(originals, *fences(originals, w))
+    found, targets = learnt.copy(), Targets(originals.shape[1])
+    targets.start()
+    targets.enclose(originals, w)
+    plain_labels = targets.tamed(originals)
     others, recent = LeaveOneOut(expert_set, X, w, late=late), labels.variance(least)
     for k in np.flatnonzero(some).tolist():
-        y, g = originals[:, k], clipped[:, k]
+        y, g = originals[:, k], plain_labels[:, k]
         if heavy[k] and late:
             t, variance = _fit_late(others, labels, y, learnt[:, k], least[k : k + 1])
             better = variance < recent[k]
@@ -428,9 +431,9 @@ def _fit_late(others: LeaveOneOut, labels: LabelFilter, y: Array, learnt: Array,
 
 
 def _fit_early(
-    others: LeaveOneOut, labels: LabelFilter, y: Array, clipped: Array, least: Array
+    others: LeaveOneOut, labels: LabelFilter, y: Array, plain: Array, least: Array
 ) -> tuple[Array, Array, Array]:
-    """Return winsorised labels for y, and leave-one-out predictions from these and from the clipped labels."""
+    """Return winsorised labels for y, and leave-one-out predictions from these and from the plain labels."""
     middle = np.median(y)
     away = AGAIN.first * np.median(np.abs(y - middle))
     t, leverages = np.clip(y, middle - away, middle + away), others.leverages(AGAIN.lam, AGAIN.leverage)
@@ -442,9 +445,9 @@ def _fit_early(
             others.predict(learnt - middle, lam, others.leverages(lam, AGAIN.judged_leverage)) + middle
             for lam in AGAIN.judged_lams
         ]
-        return min(ways, key=lambda p: float(np.minimum(np.abs(clipped - p), away).mean()))
+        return min(ways, key=lambda p: float(np.minimum(np.abs(plain - p), away).mean()))
 
-    return t, best(t), best(clipped)
+    return t, best(t), best(plain)
 
 
 def _are_far(labels: Array, w: Array | None) -> NDArray[np.bool_]:

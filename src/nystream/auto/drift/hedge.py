@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+import numpy as np
+
 from nystream.auto.drift.block import Side
 from nystream.auto.drift.detectors import Evidence, RankDetector
 from nystream.auto.drift.mixture import Mixture
@@ -108,16 +110,11 @@ def hedge_rows(
 
 
 def stronger(evidence: list[Evidence], part: slice) -> Stronger:
-    """Return the evidence of the detector that is nearer to an alarm, in each row of a part."""
-    levels, others = (one.level[part].tolist() for one in evidence)
-    left, of_others = (one.left[part].tolist() for one in evidence)
-    second = [other > level for level, other in zip(levels, others, strict=True)]
-    places = range(len(levels))
-    return (
-        [others[i] if second[i] else levels[i] for i in places],
-        [of_others[i] if second[i] else left[i] for i in places],
-        second,
-    )
+    """Return the evidence of the detector that is closer to an alarm, for each row of a part."""
+    first, second = (one.of(part) for one in evidence)
+    is_second = second.level > first.level
+    level = np.where(is_second, second.level, first.level)
+    return level.tolist(), np.where(is_second, second.left, first.left).tolist(), is_second.tolist()
 
 
 def _put(shown: Side, part: slice, new: Side) -> Side:

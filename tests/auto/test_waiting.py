@@ -20,7 +20,7 @@ AT, END = 120, 600
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     """Of memory; and the candidate goes at an age of 150 rows."""
-    monkeypatch.setattr(memory, "_with_old_rebuilt", lambda *_: np.inf)
+    monkeypatch.setattr(memory, "_during_refit", lambda *_: np.inf)
     monkeypatch.setattr(succession, "verdict", lambda *given: "discarded" if given[3] >= 150 else None)
 
 

@@ -135,18 +135,18 @@ class Archive(Params):
         n = len(old)
         for k in reversed(range(len(self.retired_))):
             one = copy.deepcopy(self.retired_[k])
-            said, Y = learn_in_blocks(
+            predictions, Y = learn_in_blocks(
                 one.ensemble_, part_of(rows, slice(0, n)), None if answers is None else answers[:n]
             )
-            if not one.is_back(losses(one.ensemble_, said.P, Y), old):
+            if not one.is_back(losses(one.ensemble_, predictions.P, Y), old):
                 continue
             self.retired_ = [*self.retired_[:k], *self.retired_[k + 1 :], self.retired_[k]]
             self.recalled_ = one
             if n == len(rows.X):
-                return one.begun_, said
+                return one.begun_, predictions
             late = None if answers is None else answers[n:]
             rest, _ = learn_in_blocks(one.ensemble_, part_of(rows, slice(n, None)), late)
-            return one.begun_, concatenate([said, rest])
+            return one.begun_, concatenate([predictions, rest])
         return None
 
     def widen(self, d: int) -> None:

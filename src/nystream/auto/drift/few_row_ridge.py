@@ -66,11 +66,11 @@ class FewRowRidge(Params):
             new = Y[: self.rows - self.count_, 0]
             self.labels_[self.count_ : self.count_ + len(new)] = new
         P, self.count_ = self._rounds(X, T, weights, learn=True)
-        return self._said(P)
+        return self._predictions(P)
 
     def predict(self, X: Array) -> Array:
         """Return predictions (n, K). Pure."""
-        return self._said(self._rounds(X, np.empty((0, 0)), None, learn=False)[0])
+        return self._predictions(self._rounds(X, np.empty((0, 0)), None, learn=False)[0])
 
     def left_out(self, n: int) -> tuple[Array, Array]:
         """Predict each of the first n rows from the others. Return the errors (n, K), and their variances (n,) in
@@ -82,7 +82,7 @@ class FewRowRidge(Params):
 
     def without(self, missing: Array, labels: Array) -> Array:
         """Return (n, K) probabilities of classes, from the errors of their codes."""
-        return self._said(self._coded(labels) - missing)
+        return self._predictions(self._coded(labels) - missing)
 
     def grow(self, outputs: int) -> None:
         """Add classes."""
@@ -100,7 +100,7 @@ class FewRowRidge(Params):
     def _coded(self, labels: Array) -> Array:
         return (labels[:, None] == np.arange(self.outputs_)) - 1.0 / self.outputs_
 
-    def _said(self, P: Array) -> Array:
+    def _predictions(self, P: Array) -> Array:
         if not self.classes:
             return P
         P = np.maximum(P + 1.0 / self.outputs_, SURELY)

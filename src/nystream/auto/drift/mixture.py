@@ -148,11 +148,11 @@ class Mixture(Params):
                 stacked = self.stack_.run(_scores(_known(inputs), inputs.young), labels, weights)[:, 0]
                 members += [np.exp(inputs.young), stacked]
             members += [self.few_row_.run(inputs.X, Y, weights)]
-            said = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
-            right = np.take_along_axis(said, labels.astype(np.intp)[:, None, None], axis=2)
+            predictions = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
+            right = np.take_along_axis(predictions, labels.astype(np.intp)[:, None, None], axis=2)
             losses = np.ascontiguousarray(-np.log(np.maximum(right, LEAST)).transpose(0, 2, 1))
             shares = fading_shares(losses, self.shares_, self.powers_, self.age_, 0.0, weights)
-            P, carried = self._mixed(said, shares), (shares * self._of_old).sum(axis=-1)
+            P, carried = self._mixed(predictions, shares), (shares * self._of_old).sum(axis=-1)
         else:
             T = self._standardised(Y)
             assert T is not None
@@ -188,11 +188,11 @@ class Mixture(Params):
             if inputs.young is not None and self.stack_ is not None:
                 members += [np.exp(inputs.young), self.stack_.predict(_scores(_known(inputs), inputs.young))[:, 0]]
             members += [self.few_row_.predict(inputs.X)]
-            said = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
+            predictions = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
         else:
-            said = together(self._targets_of(inputs), *inputs.old.shape)
+            predictions = together(self._targets_of(inputs), *inputs.old.shape)
         shares = np.broadcast_to(self.shares_, (len(inputs.old), *self.shares_.shape))
-        return self._mixed(said, shares), (shares * self._of_old).sum(axis=-1)
+        return self._mixed(predictions, shares), (shares * self._of_old).sum(axis=-1)
 
     def carried(self) -> float:
         """Return the incumbent's part of the next prediction, the mean over targets.

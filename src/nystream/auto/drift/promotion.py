@@ -36,21 +36,23 @@ def _rows(age: int) -> int:
     return min(LOOK_BACK, age - min(age // 2, LEARNING))
 
 
-def advantage(old: Array, young: Array, age: int) -> tuple[float, float]:
+def advantage(incumbent: Array, candidate: Array, age: int) -> tuple[float, float]:
     """Return the z score and the mean of the incumbent's losses minus the candidate's over the last rows."""
-    n = min(_rows(age), len(old))
+    n = min(_rows(age), len(incumbent))
     n -= n % BATCH
     if n < 2 * BATCH:
         return 0.0, 0.0
-    means = (old[-n:] - young[-n:]).reshape(-1, BATCH).mean(axis=1)
+    means = (incumbent[-n:] - candidate[-n:]).reshape(-1, BATCH).mean(axis=1)
     return float(means.mean() / (means.std(ddof=1) + 1e-300) * math.sqrt(len(means))), float(means.mean())
 
 
-def verdict(old: Array, young: Array, mixed: Array, age: int, both: int) -> Literal["promoted", "discarded"] | None:
-    """Decide which model stays by the losses of the last rows. Both were mixed in the last `both` rows, which count."""
-    z, gain = advantage(old, young, age)
-    n = min(_rows(age), both, len(old))
-    a, b, c = (float(np.mean(losses[-n:])) for losses in (old, young, mixed))
+def verdict(
+    incumbent: Array, candidate: Array, mixed: Array, age: int, both: int
+) -> Literal["promoted", "discarded"] | None:
+    """Decide which model stays, by the losses of the last rows. At most the last `both` rows were mixed."""
+    z, gain = advantage(incumbent, candidate, age)
+    n = min(_rows(age), both, len(incumbent))
+    a, b, c = (float(np.mean(losses[-n:])) for losses in (incumbent, candidate, mixed))
     if age >= GROWN and z >= SURE and b <= AS_GOOD * c and gain > WORTH * a:
         return "promoted"
     if age >= LIMIT:

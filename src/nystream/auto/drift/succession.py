@@ -28,7 +28,7 @@ from nystream.auto.drift.mixture import Inputs, Mixture
 from nystream.auto.drift.promotion import CHECK, LOOK_BACK, SURE, advantage, of_use, verdict
 from nystream.auto.drift.records import Records, own_columns
 from nystream.auto.drift.states import TRANSITIONS, Comparing, Event, Recalled, State
-from nystream.auto.drift.warm_start import Known, Told, WarmStart
+from nystream.auto.drift.warm_start import Known, Store, WarmStart
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import Answer, Learnt, Rows, part_of
@@ -209,8 +209,8 @@ class Succession(Params):
         warm.admitted_.put(t0 + row, course.block.admitted[row:])
         if warm.back_ is not None:
             warm.back_.put(t0 + row, course.sides[-1].P[row:])
-        known, told = self._known(old, course.end, course.around.last), self._told(old)
-        over = warm.catch_up(course.end, known, told)
+        known, store = self._known(old, course.end, course.around.last), self._store(old)
+        over = warm.catch_up(course.end, known, store)
         stop = warm.seen_ - t0
         course.shown = join(course.shown, self._mix(course, slice(row, stop)), row)
         losses[:stop, 1] = self.history_.losses_.get(t0, t0 + stop)[:, 1]
@@ -392,12 +392,12 @@ class Succession(Params):
             lambda Y: _fenced(old, Y),
         )
 
-    def _told(self, old: Ensemble) -> Told:
-        def told(row: int, side: Learnt, labels: Array) -> None:
+    def _store(self, old: Ensemble) -> Store:
+        def store(row: int, side: Learnt, labels: Array) -> None:
             self.history_.put_candidate(row, side)
             self.history_.put_candidate_losses(row, losses_of(old, side.P, labels))
 
-        return told
+        return store
 
     def _compare(self) -> None:
         """End the warm start: the candidate has learnt all rows since the change point."""
@@ -410,7 +410,7 @@ class Succession(Params):
     def settle(self, old: Ensemble, t: int, last: Last) -> None:
         """Finish the warm start of the candidate now, after t rows."""
         if isinstance(self.phase_, WarmStart):
-            self.phase_.finish(self._known(old, t, last), self._told(old))
+            self.phase_.finish(self._known(old, t, last), self._store(old))
             self._compare()
 
     # -- one of two stays --------------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ from nystream.auto.rows import Learnt, Rows
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
-__all__ = ["Known", "Told", "WarmStart"]
+__all__ = ["Known", "Store", "WarmStart"]
 
-Told: TypeAlias = Callable[[int, Learnt, Array], None]
-"""Takes a row number, the candidate's predictions from that row on, and the labels as it learnt them."""
+Store: TypeAlias = Callable[[int, Learnt, Array], None]
+"""Stores, from a row number on, the candidate's predictions, and their losses by the labels as it learnt them."""
 
 
 class Known(NamedTuple):
@@ -81,20 +81,20 @@ class WarmStart(Params):
         self.admitted_, self.back_ = admitted, back
         self.learnt_, self.seen_ = self.since, self.asked - 1
 
-    def catch_up(self, until: int, known: Known, told: Told) -> bool:
+    def catch_up(self, until: int, known: Known, store: Store) -> bool:
         """Do the slices of rows up to `until`. Return whether the warm start is over; it then ended at row `seen_`."""
         while self.seen_ < until:
             self.seen_ += 1
-            self._slice(known, told, self.seen_ >= self.latest)
+            self._slice(known, store, self.seen_ >= self.latest)
             if self.learnt_ == self.seen_:
                 return True
         return False
 
-    def finish(self, known: Known, told: Told) -> None:
+    def finish(self, known: Known, store: Store) -> None:
         """Learn all missing rows now."""
-        self._slice(known, told, True)
+        self._slice(known, store, True)
 
-    def _slice(self, known: Known, told: Told, whole: bool) -> None:
+    def _slice(self, known: Known, store: Store, whole: bool) -> None:
         done, more = 0, True
         while self.learnt_ < self.seen_ and more:
             row = self.learnt_
@@ -103,7 +103,7 @@ class WarmStart(Params):
                 rows = 1 if self.ensemble_.begun_ else min(rows, CAUGHT_UP - done)
             side, labels, events = self.learn(rows, known)
             done += len(labels)
-            told(row, side, labels)
+            store(row, side, labels)
             self._mix(row, side, known)
             more = whole or not (events or done == CAUGHT_UP)
 

@@ -46,20 +46,11 @@ class Hedge(Params):
     """A mixture without a candidate. It predicts while an alarm is likely but has not been raised.
 
     After a change, the incumbent is sure and wrong in these rows. The hedge ends when the bets of all detectors are
-    lost. It restarts when a bet that began later wins too, unless the few-row ridge has gained weight in the mixture.
-    No decision depends on the hedge: detectors go on watching the incumbent.
-
-    Parameters
-    ----------
-    left : int
-        The row at which the capital of the bet that led to it left 1.
+    lost. No decision depends on it: detectors go on watching the incumbent.
     """
 
     state: ClassVar[State] = State.WARNING
     mixture_: Mixture
-
-    def __init__(self, left: int) -> None:
-        self.left = left
 
     def start(self, mixture: Mixture) -> None:
         self.mixture_ = mixture
@@ -89,23 +80,20 @@ def hedge_rows(
         return shown, None
     row, n = 0, part.stop - part.start
     while row < n:
-        later = -1 if hedge is None else hedge.left
-        hot = (i for i in range(row, n) if levels[i] >= HEDGE.hint and left[i] > later)
-        begins = next(hot, n) + 1
-        stop, over = min(begins, n), False
-        if hedge is not None:
-            end = next((i + 1 for i in range(row, stop) if levels[i] <= 0), None)
-            stop, over = (stop, False) if end is None else (end, True)
+        if hedge is None:
+            last = next((i for i in range(row, n) if levels[i] >= HEDGE.hint), None)
+            if last is None:
+                break
+            row, end = last + 1, t0 + part.start + last + 1
+            since = detectors[second[last]].change_point(end, max(left[last], end - HEDGE.back))
+            hedge = Hedge()
+            hedge.start(begin(since, end))
+        else:
+            lost = next((i for i in range(row, n) if levels[i] <= 0), None)
+            stop = n if lost is None else lost + 1
             some = slice(part.start + row, part.start + stop)
             shown = _put(shown, some, mixed(hedge.mixture_, some))
-        if over:
-            hedge = None
-        row = stop
-        if row == begins and (hedge is None or hedge.mixture_.in_vain):
-            end = t0 + part.start + row
-            hedge = Hedge(left[row - 1])
-            first = max(hedge.left, end - HEDGE.back)
-            hedge.start(begin(detectors[second[row - 1]].change_point(end, first), end))
+            row, hedge = stop, hedge if lost is None else None
     return shown, hedge
 
 

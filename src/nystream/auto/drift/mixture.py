@@ -86,8 +86,6 @@ class Mixture(Params):
     """(G, M) shares of the members, for each target or for all classes together."""
     powers_: Array
     """(G, M) running means of squared losses."""
-    doubt_: float = 0.0
-    """The share of the few-row ridge at the beginning of a hedge."""
     shift_: Array
     scale_: Array
 
@@ -129,13 +127,7 @@ class Mixture(Params):
         the incumbent's losses, so they prove nothing about it.
         """
         others = odds / (1 + odds)
-        self.doubt_ = others / (self.shares_.shape[1] - 1)
-        self.shares_[:, 0], self.shares_[:, 1:] = 1 - others, self.doubt_
-
-    @property
-    def in_vain(self) -> bool:
-        """Return whether the few-row ridge has lost share since `doubt`."""
-        return bool(self.shares_[:, -1].mean() < self.doubt_)
+        self.shares_[:, 0], self.shares_[:, 1:] = 1 - others, others / (self.shares_.shape[1] - 1)
 
     def run(self, inputs: Inputs, Y: Array, weights: Array | None) -> tuple[Array, Array]:
         """Return predictions (n, K), each before its label in Y (n, K) or (n, 1), and the incumbent's part (n, G)."""

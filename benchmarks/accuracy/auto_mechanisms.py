@@ -122,7 +122,7 @@ class Off:
     """One mechanism: how to switch it off, and the tables and streams that it concerns.
 
     `only`: "numbers" or "classes", if the others do not have it. `part_of`: a mechanism; where that one changes
-    nothing, this one does not either.
+    nothing, this one does not either. What restrains a mechanism is no part of it in this sense.
     """
 
     def __init__(
@@ -206,14 +206,14 @@ MECHANISMS: dict[str, Off] = {
     "winsorising kept labels again": Off((pipeline, "winsorize_kept_labels", lambda *a: False), **PART),
     "again: early test for heavy tails": Off((labels, "AGAIN", replace(labels.AGAIN, early=0)), **PART),
     "again: late fits": Off((labels, "AGAIN", replace(labels.AGAIN, late=10**9)), **PART),
-    "outliers that were foreseen": Off((FILTER, "_note_outliers", _always_noise), **PART),
-    "three residuals alike": Off((FILTER, "_are_alike", lambda self, *a: np.zeros(self.outputs, dtype=bool)), **PART),
+    "outliers that were foreseen": Off((FILTER, "_note_outliers", _always_noise), **LABELS),
+    "three residuals alike": Off((FILTER, "_are_alike", lambda self, *a: np.zeros(self.outputs, dtype=bool)), **LABELS),
     "what is taken from labels is signal": Off(
-        (FILTER, "_is_signal", lambda self, *a: np.zeros(self.outputs, dtype=bool)), **PART
+        (FILTER, "_is_signal", lambda self, *a: np.zeros(self.outputs, dtype=bool)), **LABELS
     ),
-    "seven residuals far": Off((labels, "FILTER", replace(labels.FILTER, most=99)), **PART),
+    "seven residuals far": Off((labels, "FILTER", replace(labels.FILTER, most=99)), **LABELS),
     "labels for alarms": Off((FILTER, "alarm_label", lambda self, *a: None), **PART),
-    "trust after an alarm": Off((FILTER, "trust_since_change", lambda self, *a: False), **PART),
+    "trust after an alarm": Off((FILTER, "trust_since_change", lambda self, *a: False), **LABELS),
     "labels without information": Off((targets, "NOTHING", np.inf), **LABELS),
     "labels beyond bounds that are no longer rare": Off((targets, "SHIFTED", np.inf), **LABELS),
     "scale of an accident": Off((targets, "LOST", np.inf), **LABELS),

@@ -205,7 +205,6 @@ MECHANISMS: dict[str, Off] = {
     "label filter": Off((pipeline.Pipeline, "start", _without_filter), **LABELS),
     "winsorising kept labels again": Off((pipeline, "winsorize_kept_labels", lambda *a: False), **PART),
     "again: early test for heavy tails": Off((labels, "AGAIN", replace(labels.AGAIN, early=0)), **PART),
-    "again: late fits": Off((labels, "AGAIN", replace(labels.AGAIN, late=10**9)), **PART),
     "outliers that were foreseen": Off((FILTER, "_note_outliers", _always_noise), **LABELS),
     "three residuals alike": Off((FILTER, "_are_alike", lambda self, *a: np.zeros(self.outputs, dtype=bool)), **LABELS),
     "what is taken from labels is signal": Off(

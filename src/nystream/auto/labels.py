@@ -302,8 +302,6 @@ class AgainRules:
     """Rows from which on kept labels are winsorised again."""
     early: int = 200
     """Rows up to which it is tested whether tails are heavy."""
-    late: int = 800
-    """Rows from which on the experts know enough to judge labels by their kernel."""
     landmarks: int = 200
     """Landmarks of the leave-one-out ridge, at most."""
     products: float = 4e7
@@ -313,21 +311,15 @@ class AgainRules:
     learnt: int = 200
     """Rows from which on the kernel of the expert "ag" has a learnt metric."""
     width: float = 3.0
-    """Width of the Laplacian kernel of early fits, in median distances."""
+    """Width of the Laplacian kernel, in median distances."""
     lam: float = 0.01
-    """Ridge of early fits."""
+    """Ridge of the fits."""
     leverage: float = 0.9
-    """Largest leverage in early fits. If other rows say little about a row, its own label counts too."""
+    """Largest leverage. If other rows say little about a row, its own label counts too."""
     rounds: int = 10
-    """Newton steps of early fits."""
-    late_lams: tuple[float, ...] = (0.01, 0.1, 1.0)
-    """Ridges of late fits; the one with the smallest estimated variance is used."""
-    late_leverage: float = 0.95
-    """Largest leverage in late fits."""
-    late_rounds: int = 3
-    """Newton steps of late fits."""
+    """Newton steps of the fits."""
     first: float = 4.0
-    """Labels are clipped to so many median deviations before an early fit."""
+    """Fits begin with labels clipped to so many median deviations."""
     judged_lams: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
     """Ridges of the fits that are compared."""
     judged_leverage: float = 1.0 - 1e-9
@@ -395,44 +387,27 @@ def winsorize_again(
     rows as there were, and the next full refit tests again. If not, the labels are the original ones.
     """
     X, learnt, w = rows
-    originals, heavy, late = labels.labels_.last(len(X)), labels.is_heavy, len(X) >= AGAIN.late
+    originals, heavy = labels.labels_.last(len(X)), labels.is_heavy
     found, targets = learnt.copy(), Targets(originals.shape[1])
     targets.start()
     targets.enclose(originals, w)
     plain_labels = targets.tamed(originals)
-    others, recent = LeaveOneOut(expert_set, X, w, late=late), labels.variance(least)
+    others, recent = LeaveOneOut(expert_set, X, w), labels.variance(least)
     for k in np.flatnonzero(some).tolist():
         y, g = originals[:, k], plain_labels[:, k]
-        if heavy[k] and late:
-            t, variance = _fit_late(others, labels, y, learnt[:, k], least[k : k + 1])
-            better = variance < recent[k]
+        t, robust, plain = _fit(others, labels, y, g, least[k : k + 1])
+        if heavy[k]:
+            better = _winsorize_one(labels, y, robust, least[k : k + 1])[1] < recent[k]
         else:
-            t, robust, plain = _fit_early(others, labels, y, g, least[k : k + 1])
-            if heavy[k]:
-                better = _winsorize_one(labels, y, robust, least[k : k + 1])[1] < recent[k]
-            else:
-                better = _predicts_better(g - robust, g - plain)
-                labels.suspect(k, len(X) if better else 0)
-                found[:, k] = y
+            better = _predicts_better(g - robust, g - plain)
+            labels.suspect(k, len(X) if better else 0)
+            found[:, k] = y
         if better:
             found[:, k] = t
     return found
 
 
-def _fit_late(others: LeaveOneOut, labels: LabelFilter, y: Array, learnt: Array, least: Array) -> tuple[Array, float]:
-    """Return winsorised labels for y, starting from the labels that were learnt, and the estimated variance."""
-    shift, ways = np.median(learnt), []
-    for lam in AGAIN.late_lams:
-        t, leverages = learnt, others.leverages(lam, AGAIN.late_leverage)
-        for _ in range(AGAIN.late_rounds):
-            t, variance = _winsorize_one(labels, y, others.predict(t - shift, lam, leverages) + shift, least)
-        ways.append((t, variance))
-    return min(ways, key=lambda way: way[1])
-
-
-def _fit_early(
-    others: LeaveOneOut, labels: LabelFilter, y: Array, plain: Array, least: Array
-) -> tuple[Array, Array, Array]:
+def _fit(others: LeaveOneOut, labels: LabelFilter, y: Array, plain: Array, least: Array) -> tuple[Array, Array, Array]:
     """Return winsorised labels for y, and leave-one-out predictions from these and from the plain labels."""
     middle = np.median(y)
     away = AGAIN.first * np.median(np.abs(y - middle))
@@ -475,22 +450,21 @@ def _predicts_better(robust: Array, plain: Array) -> bool:
 class LeaveOneOut:
     """Predictions for each row from all other rows, by kernel ridge regression on landmarks.
 
-    With the fit g, labels t and leverages h, the prediction without row i is (g_i - h_i t_i) / (1 - h_i). If `late`,
-    the kernel is that of the expert "ag". Before, it is a Laplacian kernel on standardised columns, three median
-    distances wide; from 200 rows on it is the mean of both. O(n m^2) time for m landmarks.
+    With the fit g, labels t and leverages h, the prediction without row i is (g_i - h_i t_i) / (1 - h_i). The
+    kernel is a Laplacian one on standardised columns, three median distances wide; from 200 rows on it is the mean of
+    this and of the kernel of the expert "ag". O(n m^2) time for m landmarks.
     """
 
-    def __init__(self, expert_set: ExpertSet, X: Array, w: Array | None, *, late: bool) -> None:
+    def __init__(self, expert_set: ExpertSet, X: Array, w: Array | None) -> None:
         self.root = np.ones(len(X)) if w is None else np.sqrt(w / w.mean())
         kernels, ridge = [], expert_set.experts_.get("ag")
         if isinstance(ridge, Ridge) and len(X) >= AGAIN.learnt:
             kernels.append((ridge.kernel_rows, expert_set.views_[expert_set.seen_in_["ag"]](expert_set._augmented(X))))
-        if not late or not kernels:
-            view = View(StandardScale())
-            view.fit(X, None, w)
-            U = view(X)
-            width = AGAIN.width * median_distance(U, 100, absolute=True)
-            kernels.append((KernelRows("laplacian", -1.0 / width), U))
+        view = View(StandardScale())
+        view.fit(X, None, w)
+        U = view(X)
+        width = AGAIN.width * median_distance(U, 100, absolute=True)
+        kernels.append((KernelRows("laplacian", -1.0 / width), U))
         values = AGAIN.values / kernel_cost(len(X), len(kernels), X.shape[1])
         most = min(AGAIN.landmarks, (AGAIN.products / len(X)) ** 0.5, values)
         step = -(-len(X) // max(1, int(most)))

@@ -1,20 +1,21 @@
 """What each mechanism of the automatic learner is worth: it is switched off, and the errors are compared.
 
     python benchmarks/accuracy/auto_mechanisms.py [NAME ...] [--rows 8000] [--seeds 0 1] [--streams ...]
-        [--tables known labels persistence] [--cache FILE] [--write]
+        [--tables known labels "other labels" persistence] [--cache FILE] [--write]
 
-Three tables. *known*: ten real streams (files as in auto_streams.py). *labels*: labels that are hard to learn, on
-the generated stream of auto_stress.py and on cpusmall: outliers, Cauchy noise, lognormal noise. *persistence*: labels
-that hardly ever change, as in no_change.py. Every mechanism is run on the first table, and on the others if it concerns
-them.
+Four tables. *known*: ten real streams (files as in auto_streams.py). *labels*: labels that are hard to learn, on the
+generated stream of auto_stress.py, cpusmall and bike: outliers, Cauchy noise, lognormal noise. *other labels*: labels
+that change for good (another level, scale or function), and far values of a function, which are no outliers.
+*persistence*: labels that hardly ever change, as in no_change.py. Every mechanism is run on the first table, and on the
+others if it concerns them.
 
-A mechanism that was removed stays in the results, marked so, as long as they are kept in the cache.
+A mechanism that was removed stays in the results, marked so.
 
 Figures are ratios to the whole learner with the same seed: error of the next row (root mean squared error, or error
 rate), log loss of the next row (classes), error of later rows (`predict` of the last fifth, after the first four
 fifths), and processor time. The noise of a mean is the deviation of the mean over streams between seeds. What was run
-is kept in the cache, so that the program can be stopped. `--write` writes benchmarks/results/auto_mechanisms.json and
-.md from the cache.
+is kept in the cache, so that the program can be stopped. `--write` replaces the figures of benchmarks/results/
+auto_mechanisms.json and .md that are in the cache, and keeps the others.
 """
 
 from __future__ import annotations
@@ -76,6 +77,25 @@ def with_hard_labels(name: str, rows: int) -> Rows:
     return X, y + size * noise, mean, np.ones(rows, dtype=bool), 0
 
 
+def with_other_labels(name: str, rows: int) -> Rows:
+    """Errors count from the change on, in the last third of the rows; where nothing changes, in all rows."""
+    rng = np.random.default_rng(0)
+    X, late = rng.normal(size=(rows, 3)), np.arange(rows) >= 2 * rows // 3
+    f, noise = np.sin(2 * X[:, 0]) + X[:, 1], 0.1 * rng.normal(size=rows)
+    cauchy = 0.2 * np.random.default_rng(1).standard_cauchy(rows)
+    if name == "far values":
+        y = np.exp(1.5 * X[:, 0])
+        return X, y, y, np.ones(rows, dtype=bool), 0
+    noise = cauchy if name.startswith("Cauchy") else noise
+    what = name.removeprefix("Cauchy noise, ")
+    if what == "another level":
+        return X, f + 1000 * late + noise, f + 1000 * late, late, 0
+    if what == "another scale":
+        return X, np.where(late, 100, 1) * (f + noise), np.where(late, 100, 1) * f, late, 0
+    y = np.where(late, 10 * (np.cos(2 * X[:, 2]) + X[:, 0]), f)
+    return X, y + noise, y, late, 0
+
+
 def hardly_changing(name: str, rows: int) -> Rows:
     every, kind = name.split(", ")
     X, y = single(rows) if every == "one row in 50" else switching(rows, int(every.split()[-1]), 2)
@@ -85,9 +105,11 @@ def hardly_changing(name: str, rows: int) -> Rows:
 
 
 KINDS = ("1.0% of labels times 1e+06", "labels 2 and 8, rows from 21", "Cauchy noise", "lognormal 1", "lognormal 1.5")
+CHANGES = ("another level", "another scale", "another function")
 TABLES: dict[str, tuple[Callable[[str, int], Rows], list[str]]] = {
     "known": (known, list(KNOWN)),
     "labels": (with_hard_labels, [f"{base}: {kind}" for base in ("generated", "cpusmall", "bike") for kind in KINDS]),
+    "other labels": (with_other_labels, [*CHANGES, *(f"Cauchy noise, {kind}" for kind in CHANGES), "far values"]),
     "persistence": (
         hardly_changing,
         [f"{e}, {k}" for e in ("every 200", "every 2000", "one row in 50") for k in ("classes", "numbers")],
@@ -100,18 +122,18 @@ class Off:
     """One mechanism: how to switch it off, and the tables and streams that it concerns.
 
     `only`: "numbers" or "classes", if the others do not have it. `part_of`: a mechanism; where that one changes
-    nothing, this one does not either.
+    nothing, this one does not either. What restrains a mechanism is no part of it in this sense.
     """
 
     def __init__(
         self, *patches: tuple[Any, str, Any], tables: str = "", only: str = "", part_of: str = "", **options: Any
     ) -> None:
         self.patches, self.options, self.only, self.part_of = patches, options, only, part_of
-        self.tables = ("known", *tables.split())
+        self.tables = ("known", *tables.split(", "))
 
     def concerns(self, table: str, stream: str) -> bool:
-        kind = "numbers" if table == "labels" or stream in REGRESSION or stream.endswith("numbers") else "classes"
-        return table in self.tables and self.only in ("", kind)
+        is_numbers = table.endswith("labels") or stream in REGRESSION or stream.endswith("numbers")
+        return table in self.tables and self.only in ("", "numbers" if is_numbers else "classes")
 
     @contextlib.contextmanager
     def applied(self) -> Iterator[dict[str, Any]]:
@@ -161,7 +183,7 @@ def _recipe(**sizes: Any) -> Recipe:
 
 _START, _RUN, _STAGES, _BEGIN = stack.Stack.start, stack.Stack.run, pipeline.OutputStages.start, pipeline.Pipeline.start
 FILTER = labels.LabelFilter
-LABELS: Any = {"tables": "labels", "only": "numbers"}
+LABELS: Any = {"tables": "labels, other labels", "only": "numbers"}
 PART: Any = {**LABELS, "part_of": "label filter"}
 MECHANISMS: dict[str, Off] = {
     **{f"expert {name}": Off(recipe=_recipe(experts=[e for e in EXPERTS if e != name])) for name in EXPERTS},
@@ -183,15 +205,14 @@ MECHANISMS: dict[str, Off] = {
     "label filter": Off((pipeline.Pipeline, "start", _without_filter), **LABELS),
     "winsorising kept labels again": Off((pipeline, "winsorize_kept_labels", lambda *a: False), **PART),
     "again: early test for heavy tails": Off((labels, "AGAIN", replace(labels.AGAIN, early=0)), **PART),
-    "again: late fits": Off((labels, "AGAIN", replace(labels.AGAIN, late=10**9)), **PART),
-    "outliers that were foreseen": Off((FILTER, "_note_outliers", _always_noise), **PART),
-    "three residuals alike": Off((FILTER, "_are_alike", lambda self, *a: np.zeros(self.outputs, dtype=bool)), **PART),
+    "outliers that were foreseen": Off((FILTER, "_note_outliers", _always_noise), **LABELS),
+    "three residuals alike": Off((FILTER, "_are_alike", lambda self, *a: np.zeros(self.outputs, dtype=bool)), **LABELS),
     "what is taken from labels is signal": Off(
-        (FILTER, "_is_signal", lambda self, *a: np.zeros(self.outputs, dtype=bool)), **PART
+        (FILTER, "_is_signal", lambda self, *a: np.zeros(self.outputs, dtype=bool)), **LABELS
     ),
-    "seven residuals far": Off((labels, "FILTER", replace(labels.FILTER, most=99)), **PART),
+    "seven residuals far": Off((labels, "FILTER", replace(labels.FILTER, most=99)), **LABELS),
     "labels for alarms": Off((FILTER, "alarm_label", lambda self, *a: None), **PART),
-    "trust after an alarm": Off((FILTER, "trust_since_change", lambda self, *a: False), **PART),
+    "trust after an alarm": Off((FILTER, "trust_since_change", lambda self, *a: False), **LABELS),
     "labels without information": Off((targets, "NOTHING", np.inf), **LABELS),
     "labels beyond bounds that are no longer rare": Off((targets, "SHIFTED", np.inf), **LABELS),
     "scale of an accident": Off((targets, "LOST", np.inf), **LABELS),
@@ -231,7 +252,8 @@ def measure(chosen: argparse.Namespace, cache: dict[str, dict[str, float]]) -> N
     for seed in chosen.seeds:
         for table in chosen.tables:
             reader, streams = TABLES[table]
-            count = chosen.rows if table == "known" else min(chosen.rows, 1500 if table == "labels" else 3000)
+            most = chosen.rows if table == "known" else 1500 if table.endswith("labels") else 3000
+            count = min(chosen.rows, most)
             for stream in [s for s in streams if not chosen.streams or s in chosen.streams]:
                 concerned = ["", *(name for name in names if MECHANISMS[name].concerns(table, stream))]
                 missing = [name for name in concerned if key(table, stream, count, seed, name) not in cache]
@@ -284,6 +306,11 @@ def tables(cache: dict[str, dict[str, float]]) -> dict[str, Any]:
     return out
 
 
+def merged(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return figures by table and mechanism, the new ones in place of those before."""
+    return {table: before.get(table, {}) | now.get(table, {}) for table in TABLES}
+
+
 def text(found: dict[str, Any]) -> str:
     lines = ["# What each mechanism of Auto is worth", ""]
     lines += ["Ratios of the learner without the mechanism to the whole learner; above 1: the mechanism helps. Printed",
@@ -323,6 +350,7 @@ def main() -> None:
     found = tables(cache)
     print(text(found))
     if chosen.write:
+        found = merged(json.loads((RESULTS / "auto_mechanisms.json").read_text()), found)
         (RESULTS / "auto_mechanisms.json").write_text(json.dumps(found, indent=1) + "\n")
         (RESULTS / "auto_mechanisms.md").write_text(text(found))
 

@@ -5,8 +5,9 @@
 Streams of drift_streams.py with a change (seed 0; cut 2,000 rows after the last change): the loss of the 200, 500,
 1,000 and 2,000 rows after each change over that of a fresh `Auto(changes=False)` that begins at the change, the mean of
 these cells, and how many are at most 1.10. Real streams as in boosters.py, 8,000 rows: the mean loss of all rows over
-that with all mechanisms. What was run is kept in the JSON file (default: results/drift_mechanisms.json) and
-not run again; the table is written beside it.
+that with all mechanisms. A mechanism is run where it can matter; other places of the table are empty. What was run is
+kept in the JSON file (default: results/drift_mechanisms.json) and not run again; the table is written beside it. A
+mechanism that was removed stays in it, marked so.
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ from drift_streams import Stream, stream
 from refitted.streams import read
 
 from nystream.auto import pipeline
-from nystream.auto.drift import archive, detectors, handler, inputs, mixture, succession
+from nystream.auto.drift import archive, detectors, handler, hedge, inputs, mixture, succession
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "drift_mechanisms.json"
-CHANGING = ("abrupt", "recurring", "shift", "sign", "quieter", "xor", "three classes", "larger")
+CHANGING = (
+    *("abrupt", "gradual", "recurring", "shift", "shift, new places", "sign", "quieter", "xor", "three classes"),
+    *("larger", "larger, another"),
+)
 REAL = ("elec2", "covtype7", "beijing", "bike")
 AFTER, ROWS = 2000, 8000
 ALL = "all mechanisms"
@@ -59,17 +63,54 @@ def flat_line(own: mixture.Mixture, inputs_: mixture.Inputs, *labels: Any) -> tu
     return tuple(members)
 
 
-see, targets_of = detectors.RankDetector.see, mixture.Mixture._targets_of
+def without_stack(own: mixture.Mixture, inputs_: mixture.Inputs, *labels: Any) -> tuple[np.ndarray, ...]:
+    """Members of the mixture of targets, with what the candidate predicts in place of the stack."""
+    members = list(targets_of(own, inputs_, *labels))
+    if own.young:
+        members[2] = members[1]
+    return tuple(members)
+
+
+def without_usual(own: mixture.Mixture, labels: Any, outputs: int, where: Any, usual: Any = None) -> None:
+    start(own, labels, outputs, where)
+
+
+def from_bet(own: detectors.RankDetector, end: int, left: int, *, falls: bool = False) -> int:
+    return min(max(left, end - own.reach, 0), end - 1)
+
+
+def first_alone(evidence: list[detectors.Evidence], part: slice) -> hedge.Stronger:
+    first = evidence[0].of(part)
+    return first.level.tolist(), first.left.tolist(), [False] * len(first.level)
+
+
+see, targets_of, start = detectors.RankDetector.see, mixture.Mixture._targets_of, mixture.Mixture.start
 OFF: dict[str, Callable[[], Any]] = {
-    "re-estimated change point": lambda: patch.object(succession.Succession, "_is_look", lambda *_: False),
+    "re-estimated change point": lambda: patch.object(
+        succession.Succession, "_estimate_again", lambda _, phase, *__: phase.since
+    ),
+    "row of the first small p-value": lambda: patch.object(detectors.RankDetector, "change_point", from_bet),
     "archive": lambda: patch.object(archive.Archive, "copy", lambda *_: None),
+    "archived models tried again": lambda: patch.object(
+        succession, "SIZES", dataclasses.replace(succession.SIZES, returned=0)
+    ),
+    "later half of the losses of an archived model": lambda: patch.object(archive, "LATER", 1 << 40),
+    "recalled model beside a promoted candidate": lambda: patch.object(succession, "of_use", lambda *_: False),
     "hedge": lambda: patch.object(succession, "hedge_rows", lambda *given: (given[-1], None)),
+    "odds by how large losses are": lambda: patch.object(succession, "odds", lambda *_: hedge.HEDGE.odds),
+    "steady experts begin hedges": lambda: patch.object(handler, "stronger", first_alone),
+    "usual squares": lambda: patch.object(mixture.Mixture, "start", without_usual),
+    "stack of incumbent and candidate": lambda: patch.object(mixture.Mixture, "_targets_of", without_stack),
+    "few-row ridge around the last rows": lambda: patch.object(succession, "centred", lambda where, _: where),
     "few-row ridge": lambda: patch.object(pipeline, "MOST_FEW", 1),
     "line": lambda: patch.object(mixture.Mixture, "_targets_of", flat_line),
     "detector on inputs": lambda: patch.object(inputs.InputDetector, "shifts", no_shifts),
     "detector on steady experts": lambda: patch.object(detectors.RankDetector, "see", quiet_steady),
     "falling losses": lambda: patch.object(handler, "LIMITS", dataclasses.replace(detectors.LIMITS, settled=1 << 40)),
     "labels since the change as they came": lambda: patch.object(pipeline.Pipeline, "_trust_labels", lambda *_: None),
+    "outlier bounds of the candidate": lambda: patch.object(
+        pipeline.Pipeline, "_admit_for_candidate", lambda _, __, own: own
+    ),
 }
 
 
@@ -128,7 +169,8 @@ def table(path: Path) -> str:
                 met, of = met + sum(v <= MET for v in one), of + len(one)
             else:
                 cells.append(f"{one / known[ALL][name]:.3f}")
-        lines.append(f"| {without} | " + " | ".join(cells) + f" | {met} of {of} |")
+        name = without if without in (ALL, *OFF) else f"{without} (removed)"
+        lines.append(f"| {name} | " + " | ".join(cells) + f" | {met} of {of} |")
     return "\n".join(lines) + "\n"
 
 

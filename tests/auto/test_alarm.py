@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from nystream.auto.drift.detectors import NEVER, RankDetector
 from nystream.auto.drift.few_row_ridge import FewRowRidge
+from nystream.auto.drift.handler import Detectors
 from nystream.auto.drift.history import Past
 from nystream.auto.drift.inputs import InputDetector, distances, follow_time, location, moved, net_of_time
 from nystream.auto.drift.mixture import Inputs, Mixture
 from nystream.auto.drift.promotion import advantage, verdict
 from nystream.auto.drift.records import CAUSES, OUTCOMES, Alarm, Records, describe_columns, own_columns
-from nystream.auto.drift.watch import Detectors
 from nystream.auto.rows import Rows
 from nystream.solvers.stacker import SoftmaxStacker
 from oracles import changes as oracle

@@ -1,4 +1,4 @@
-"""The hedge: when it begins, begins anew and ends, at which odds, and what shares make of the first rows after it."""
+"""The hedge: when it begins and ends, at which odds, and what shares make of the first rows after it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "wi
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
 
 
-def covered(levels, left, cuts, in_vain):
+def covered(levels, left, cuts):
     """Rows that a mixture predicted, and the rows up to which those that were begun had learnt."""
     n, begun = len(levels), []
     alarm = RankDetector(False, n)
@@ -31,7 +31,7 @@ def covered(levels, left, cuts, in_vain):
 
     def begin(since, end):
         begun.append(end)
-        return SimpleNamespace(in_vain=in_vain, number=len(begun))
+        return SimpleNamespace(number=len(begun))
 
     def mixed(mixture, part):
         return np.full((part.stop - part.start, 1), float(mixture.number)), None
@@ -44,11 +44,10 @@ def covered(levels, left, cuts, in_vain):
 
 
 @pytest.mark.parametrize("cuts", [[], [3], [1, 2, 3, 4, 5, 6, 7], [2, 4, 5]])
-def test_a_suspicion_that_was_in_vain_begins_anew_with_the_next_bet_in_any_cuts(cuts):
+def test_a_hedge_lasts_until_all_bets_are_lost_in_any_cuts(cuts):
     hot = HEDGE.hint + 1
-    levels, left = [0.0, hot, 1.0, hot, 1.0, hot, 0.0, 0.0], [0, 1, 1, 1, 1, 5, 5, 7]
-    assert covered(levels, left, cuts, in_vain=True) == ([0, 0, 1, 1, 1, 1, 2, 0], [2, 6])
-    assert covered(levels, left, cuts, in_vain=False) == ([0, 0, 1, 1, 1, 1, 1, 0], [2])
+    levels, left = [0.0, hot, 1.0, hot, 0.0, hot, 1.0, 0.0], [0, 1, 1, 1, 1, 5, 5, 7]
+    assert covered(levels, left, cuts) == ([0, 0, 1, 1, 1, 0, 2, 2], [2, 6])
 
 
 def test_of_two_detectors_the_one_nearer_to_an_alarm_counts():
@@ -68,16 +67,12 @@ def test_odds_grow_with_how_far_a_loss_is_beyond_all_before():
     assert odds(np.append(np.zeros(100), 40.0), 1) == HEDGE.odds
 
 
-def test_shares_begin_by_the_odds_and_tell_whether_the_novice_has_lost_since():
+def test_shares_begin_by_the_odds():
     rng = np.random.default_rng(0)
     mixture = Mixture(False, 20, young=False)
     mixture.start(rng.normal(size=(50, 1)), 1, location(rng.normal(size=(50, 2))))
     mixture.doubt(0.25)
     assert_allclose(mixture.shares_, [[0.8, 0.1, 0.1]])
-    assert not mixture.in_vain
-    X, Y = rng.normal(size=(5, 2)), rng.normal(size=(5, 1))
-    mixture.run(Inputs(X, Y, Y, None), Y, None)  # the old one is right
-    assert mixture.in_vain
 
 
 def test_squares_are_in_units_of_what_was_usual_so_that_one_row_suffices():

@@ -20,7 +20,7 @@ AT, END = 120, 600
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     """Of memory; and the candidate goes at an age of 150 rows."""
-    monkeypatch.setattr(memory, "_with_old_rebuilt", lambda *_: np.inf)
+    monkeypatch.setattr(memory, "_during_refit", lambda *_: np.inf)
     monkeypatch.setattr(succession, "verdict", lambda *given: "discarded" if given[3] >= 150 else None)
 
 
@@ -70,7 +70,7 @@ def test_what_is_told_says_when_it_may_come():
     model = auto()
     model.run(X, y)
     assert model.pipeline_.incumbent_.owed_
-    assert "all is fitted anew after 300 rows, for the last time after 300" in model.explain()
+    assert "the next full refit begins at row 300, the last one at row 300" in model.explain()
 
 
 @pytest.mark.parametrize("sizes", [(1,), (37, 1, 64, 5)])

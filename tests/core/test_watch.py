@@ -10,9 +10,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream._core.auto.drift import losses_of, placed, watch
+from nystream.auto.drift.block import LOG_LEAST
 from nystream.auto.drift.detectors import NO_ALERT, RULES, Evidence, RankDetector
 from nystream.auto.drift.inputs import FAR, distances
-from nystream.auto.drift.sides import LOG_LEAST
 
 NEVER = 1 << 62
 

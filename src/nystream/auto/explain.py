@@ -26,21 +26,21 @@ MEANS = ("mean of about the last 10 labels", "mean of about the last 100 labels"
 LAGS = ("the last label", *MEANS, "the label before the last")
 """Inputs of the stack beside the experts."""
 LAST = "the last labels"
-"""What `Auto.weights` calls them."""
+"""Their common name in `Auto.weights`."""
 HELD = 512
-"""Rows that columns are tried on."""
+"""Rows that importances and contributions are computed on."""
 LEVELS = 5
-"""Levels and words that are named."""
+"""Levels and words that `Auto.explain` names, at most."""
 ALARMS = 3
-"""Drift alarms that are told, the last ones."""
+"""Drift alarms that `Auto.explain` shows: the last ones."""
 RECENT, FEWEST = 500, 20
-"""Rows whose error is told, at most and at least."""
+"""Rows whose error `Auto.explain` shows, at most and at least."""
 TINY = 1e-300
-"""A mean square of labels, or of their steps, or a sum of weights, that is no more than this counts as 0."""
+"""Mean squares of labels or of their steps, and sums of weights, count as 0 up to this."""
 SHORT = 100
-"""Rows that are meant by recent."""
+"""An expert counts as recent if it remembers at most so many rows."""
 SPAN = re.compile(r"(?:last|about) ([\d,]+) rows")
-"""How the title of an expert says that it knows the last rows only."""
+"""The part of an expert's title that says how many rows it remembers."""
 
 
 def importance(auto: Auto) -> dict[str, float]:
@@ -58,9 +58,9 @@ def importance(auto: Auto) -> dict[str, float]:
 
 
 def explain_row(auto: Auto, row: Any) -> dict[str, float]:
-    """Return what each column, by its place, adds to the prediction for one row: `nystream.explain.contributions`.
+    """Return what each column, by its place, adds to the prediction for one row; see `nystream.explain.contributions`.
 
-    For classes, what it adds to the probability of the predicted class; for several targets, to the first. Pure.
+    For classes, columns add to the probability of the predicted class; for several targets, to the first target. Pure.
     """
     columns, _ = _held_rows(auto)
     x = as_row(row, auto.d_, "row", missing=True)
@@ -102,7 +102,7 @@ def expert_shares(auto: Auto) -> dict[str, float]:
 
 
 def _held_rows(auto: Auto) -> tuple[Columns, Array]:
-    """Return the last rows that are held, by place, and their labels."""
+    """Return the columns, by place, of the last rows that are kept, and their labels."""
     if not auto.d_:
         raise ValueError("Auto has seen no row yet, so there is nothing to explain")
     with auto._turns.reading():
@@ -128,8 +128,8 @@ def _by_place(shares: Array | None) -> dict[str, float] | None:
 def metric_shares(model: Auto) -> Array | None:
     """Return the shares of the columns in the learnt metrics, weighted by the experts that use them; or None.
 
-    The columns are those that the experts see: of a table, its translation. A column's part is what distances gain
-    from its own differences.
+    Columns are those that the experts see: for a table, the numbers that it is translated to. A column's share is the
+    part of squared distances that its own differences add.
     """
     if not model.d_:
         return None
@@ -184,7 +184,7 @@ def explanation(model: Auto) -> str:
 
 
 def _changes(model: Auto) -> list[str]:
-    """Describe the last drift alarms, and count the warnings."""
+    """Describe the last drift alarms, and say how many warnings there were."""
     records = model.alarms(warnings=True) if model.can("alarms") else []
     alarms = [alarm for alarm in records if alarm.level == "alarm"]
     lines = []
@@ -199,9 +199,7 @@ def _changes(model: Auto) -> list[str]:
 
 
 def _errors(model: Auto) -> list[str]:
-    """Describe the error of the predictions for the last rows, in units of the label and relative to simple
-    forecasts.
-    """
+    """Describe the error of the last predictions, in units of the label and relative to simple forecasts."""
     drift, count = model.pipeline_.drift_, model.pipeline_.count_
     if drift is None:
         return []
@@ -239,19 +237,19 @@ def _unit(ensemble: Ensemble) -> tuple[float, str]:
 
 
 def _describe_ensemble(model: Auto, ensemble: Ensemble) -> list[str]:
-    """Describe what carries the predictions of one ensemble."""
+    """Describe the refits, the inputs, and the weights of the experts of one ensemble."""
     expert_set, stack = ensemble.expert_set_, ensemble.stack_
     recipe, names, count, lines = expert_set.recipe, expert_set.names, ensemble.count_, []
     if not ensemble.warm:
         soon = count + ensemble.until_event()
-        last = max(recipe.warmup, soon)  # a rebuild may have to wait
-        lines.append(f"warming up: all is fitted anew after {soon:,} rows, for the last time after {last:,}")
+        last = max(recipe.warmup, soon)  # a refit may have to wait
+        lines.append(f"warming up: the next full refit begins at row {soon:,}, the last one at row {last:,}")
     else:
         what = "landmarks are frozen"
         if recipe.grows:
-            what = "landmarks grow" if recipe.growth > 1 else "all is fitted anew once more"
-            what += f" after {max(recipe.grows[0], count + 1):,} rows"
-        lines.append(f"{what}; what follows the stream is refreshed every {ensemble.every:,} rows")
+            what = "landmarks grow" if recipe.growth > 1 else "the last full refit begins"
+            what += f" at row {max(recipe.grows[0], count + 1):,}"
+        lines.append(f"{what}; partial refits begin every {ensemble.every:,} rows")
     if "big" in expert_set.seen_in_:
         view = VIEW_TITLES[expert_set.seen_in_["big"]]
         lines.append(f"inputs of the expert with the most landmarks: {view}, which did best in the warm-up")
@@ -260,22 +258,18 @@ def _describe_ensemble(model: Auto, ensemble: Ensemble) -> list[str]:
         holes = ", ".join(str(j) if known is None else known[j] for j in expert_set.holes_.tolist())
         lines.append(f"values were missing in columns {holes}: they count as the mean, with an indicator")
     weights = stack.weights().mean(axis=1)
-    unit, told = _unit(ensemble)
+    unit, unit_name = _unit(ensemble)
     errors = unit * np.sqrt(stack.recent_losses(count - ensemble.refitted_))
     recent = np.r_[errors, np.full(len(weights) - len(names), np.nan)]
     inputs = [*expert_titles(model, ensemble), *(LAGS if model.lags else ())]
-    lines.append(f"experts, their weights, and their recent root mean squared errors {told}:")
+    lines.append(f"experts, their weights, and their recent root mean squared errors {unit_name}:")
     lines.append(f"{'weight':>7} {'error':>12}  expert")
     for i in np.argsort(-np.abs(weights), kind="stable"):
         loss = f"{recent[i]:12.4g}" if np.isfinite(recent[i]) else " " * 12
         lines.append(f"{weights[i]:7.3f} {loss}  {inputs[i]}")
     shares = stack.member_shares_.mean(axis=0)
-    members = [f"keeps {decay:g} a row, ridge {lam:g}" for decay, lam in stack.stacker_.members]
+    members = [f"stacker with forgetting factor {decay:g}, ridge {lam:g}" for decay, lam in stack.stacker_.members]
+    members += ["the last label as it is"] * (len(shares) > len(members) + 1) + ["plain aggregation of the experts"]
     best = int(shares.argmax())
-    rest = [
-        *(["the last label as it is"] if len(shares) > len(members) + 1 else []),
-        "plain aggregation of the experts",
-    ]
-    what = f"the stacker that {members[best]}" if best < len(members) else rest[best - len(members)]
-    lines.append(f"the mixture gives {shares[best]:.0%} to {what}")
+    lines.append(f"the largest share in the mixture is {shares[best]:.0%}: {members[best]}")
     return lines

@@ -1,8 +1,8 @@
-"""Decides whether a label can be trusted: if noise has heavy tails, labels far from their predictions are winsorised.
+"""Label filter: where the noise has heavy tails, labels far from their predictions are winsorised.
 
-Squared loss lets one label that is far off outweigh all others. `LabelFilter` finds targets whose noise has heavy tails
-and gives the learner winsorised labels for them. `winsorize_kept_labels` does the same once more, before a full refit,
-for the labels that are kept, around predictions that know all other rows.
+With squared loss, one label that is far off outweighs all others. `LabelFilter` finds targets whose noise has heavy
+tails and gives the learner winsorised labels for them. Before a full refit, `winsorize_kept_labels` winsorises the kept
+labels again, around better predictions: those from all other rows.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nystream.auto.ensemble import Ensemble
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.experts import Ridge
 from nystream.auto.rows import RowBuffer, Rows
-from nystream.auto.targets import USUAL
+from nystream.auto.targets import USUAL, Targets
 from nystream.auto.views import View
 from nystream.runtime.blas import single_threaded
 from nystream.runtime.incremental import kernel_cost
@@ -42,42 +42,42 @@ class FilterRules:
     far: float = 8.0
     """Medians beyond which a label may be an outlier."""
     gain: float = 3.0
-    """A label is an outlier only if Huber's estimate is then so many times as precise as the mean."""
+    """A label is an outlier only if it makes the mean so many times less precise than Huber's estimate."""
     extreme: float = 0.1
-    """A prediction in this outermost part of all predictions may have foreseen the outlier."""
+    """A prediction may have foreseen the outlier if it is among this outermost part of the last predictions."""
     rate: float = 0.1
     """Rate of the running share of outliers that were foreseen."""
     half: float = 0.5
-    """Tails are noise if fewer outliers than this share were foreseen; and the least share of unclipped residuals."""
+    """Tails are noise if a smaller share of the outliers was foreseen. Also the least share of unclipped residuals."""
     shifted: float = 10.0
     """Medians beyond which residuals show that the labels have a new level or scale."""
     last: int = 10
-    """Number of the last residuals that are looked at for that,"""
+    """The last residuals that are counted for this."""
     most: int = 7
-    """and the number of them beyond `shifted` from which on all labels are trusted."""
+    """Labels are trusted if so many of the `last` residuals lie beyond `shifted`."""
     alike: int = 3
-    """Labels are also trusted if so many residuals in a row lie beyond `shifted` on the same side,"""
+    """Labels are trusted if so many residuals in a row lie beyond `shifted` on one side and have similar sizes."""
     times: float = 2.0
-    """and none of them is more than so many times as large as another."""
+    """Sizes are similar if none is more than so many times as large as another."""
     skewed: float = 3.0
-    """What is taken from labels is signal if its mean is so many standard errors from 0,"""
+    """The clipped part of the labels is signal if its mean is so many standard errors from 0."""
     followed: float = 0.2
-    """or if labels move by more than this part of an outlier's residual, from the row before it to the row after,"""
+    """Outliers move other labels if the labels before and after one differ by more than this part of its residual."""
     serial: float = 0.5
-    """and the median step from label to label is less than this part of their median deviation."""
+    """Labels follow each other if their median step is less than this part of their median deviation."""
     alarm: float = 6.0
     """Medians to which residuals are clipped for drift alarms."""
     least: float = 0.1
-    """No residual is clipped to less than this part of the labels' deviation: rare values stay learnable."""
+    """No residual is clipped to less than this part of the labels' deviation, so that rare values can be learnt."""
 
 
 FILTER = FilterRules()
 REACHES = np.array([1.5, 3.0, 6.0, 12.0])
-"""Medians to which residuals may be clipped; the one with the smallest estimated variance is used."""
+"""Residuals are clipped to one of these numbers of medians: the one with the smallest estimated variance."""
 
 
 class LabelFilter(Params):
-    r"""Winsorises labels of targets whose noise has heavy tails; passes all other labels on. Each target by itself.
+    r"""Winsorises the labels of targets whose noise has heavy tails, each target by itself. Other labels stay.
 
     With the prediction p and the residual r = y - p, the learner gets Huber's pseudo-observation::
 
@@ -86,17 +86,17 @@ class LabelFilter(Params):
     Least squares on it is Newton's step for Huber's loss. k is 1.5, 3, 6 or 12 medians of the last |r|, whichever makes
     the variance of the estimate, mean(min(|r|, k)^2) / q^2, the smallest.
 
-    A label is an outlier if it lies outside the usual range (`Targets.usual_`), more than 8 medians from p, and makes
-    the variance of the mean 3 times that of Huber's estimate. An outlier may be noise, or the function may have far
-    values, for which squared loss is right. In the second case p foresees it: p lies in the outer tenth of the last
-    predictions on that side, and a tenth of the way from their median to y. If less than half of the outliers are
-    foreseen (a running share), tails are heavy for the next 1,000 rows. `winsorize_again` may `suspect` heavy tails
-    earlier. Before that every label is learnt as it is.
+    A label is an outlier if it lies outside the usual range (`Targets.usual_`), is more than 8 medians from p, and
+    makes the variance of the mean 3 times that of Huber's estimate. An outlier is noise, or a far value of the
+    function, for which squared loss is right. A far value is foreseen: p is in the outer tenth of the last predictions
+    on that side, and at least a tenth of the way from their median to y. If less than half of the outliers are foreseen
+    (a running share), tails are heavy for the next 1,000 rows. `winsorize_again` may `suspect` heavy tails earlier.
+    While tails are not heavy, every label is learnt as it is.
 
-    Labels are trusted, and tails are not heavy, where squared loss wants the labels as they are: where noise is skewed,
-    or outliers move the labels after them (`_is_signal`). The same happens where the labels themselves have changed: 7
-    of the last 10 residuals are beyond 10 medians, three in a row are alike on the same side, or there is a drift
-    alarm, after which residuals measure an outdated function.
+    Labels are trusted, and tails are no longer heavy, in two cases. First, the clipped part of the labels is signal:
+    the noise is skewed, or outliers move the labels after them (`_is_signal`). Second, the labels themselves have
+    changed: 7 of the last 10 residuals are beyond 10 medians, three in a row are alike on one side, or a drift alarm
+    says that residuals measure an outdated function.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ class LabelFilter(Params):
     window : int, default 500
         Predictions and residuals that are kept.
     lasting : int, default 1000
-        Rows after an outlier for which tails count as heavy. Each of these rows is predicted before it is learnt, which
-        more than doubles its cost; with 1, outliers alone are winsorised.
+        Rows after an outlier in which tails count as heavy. Each of these rows is predicted before it is learnt, which
+        more than doubles its cost. With 1, only outliers are winsorised.
     kept : int, default 1
         Original labels that are kept for `winsorize_again`.
 
@@ -116,21 +116,21 @@ class LabelFilter(Params):
     """
 
     past_: Ring
-    """(n, 2 K) the last predictions and residuals."""
+    """(n, 2 K) predictions and residuals of the last rows."""
     outlier_: NDArray[np.int64]
-    """(K,) rows that had been seen before the last outlier; long ago if there was none."""
+    """(K,) rows seen before the last outlier; at least `lasting` rows ago if there was none."""
     foreseen_: Array
     """(K,) running share of outliers that were foreseen."""
     labels_: Ring
-    """(n, K) the last labels as they came."""
+    """(n, K) the last original labels."""
     began_: NDArray[np.int64]
-    """(K,) rows that had been seen when tails became heavy for the last time."""
+    """(K,) rows seen when tails last became heavy."""
     suspected_: NDArray[np.bool_]
     """(K,) whether heavy tails were found by `winsorize_again`, without an outlier."""
     limit_: Array
-    """(K,) the size to which residuals are clipped for drift alarms while tails are heavy."""
+    """(K,) size to which residuals are clipped for drift alarms while tails are heavy."""
     _restart: int | None = None
-    """Number of the next rows' last ones to begin anew with, after a drift alarm; None: there was no alarm."""
+    """After a drift alarm: how many of the rows recorded next came after it; the filter restarts with them."""
 
     def __init__(self, outputs: int, window: int = 500, lasting: int = 1000, kept: int = 1) -> None:
         self.outputs = at_least("outputs", outputs, 1)
@@ -195,9 +195,9 @@ class LabelFilter(Params):
     def alarm_label(self, y: Array, p: Array) -> Array | None:
         """Return the label (K,) by which drift alarms measure the loss of p; nan where tails are not heavy.
 
-        Winsorised labels follow the last residuals, so that losses by them rise and fall without any drift. Here
-        residuals are clipped to 6 medians, the smallest median since tails became heavy. To be called after
-        `winsorize`. None if no target has heavy tails.
+        Winsorised labels depend on the last residuals, so losses measured by them rise and fall without any drift.
+        Here residuals are clipped to 6 times the smallest median since tails became heavy. Call this after
+        `winsorize`. The result is None if no target has heavy tails.
         """
         if not self.is_heavy.any():
             return None
@@ -212,11 +212,11 @@ class LabelFilter(Params):
         return (sizes.min(axis=0) > least) & (sizes.max(axis=0) <= FILTER.times * sizes.min(axis=0))
 
     def _is_signal(self, y: Array, p: Array, far: Array, reach: Array, unclipped: Array) -> NDArray[np.bool_]:
-        """(K,) whether what winsorising takes from the labels is signal: squared loss then wants them as they are.
+        """(K,) whether the part of the labels that winsorising takes away is signal, so that labels must stay.
 
-        Either its mean over the kept rows and this one is not 0: noise is skewed, and the mean of the labels is wanted.
-        Or labels follow each other, and outliers move those around them: from the row before to the row after, by a
-        part of the residual. A single outlier makes neither true; so where noise has no mean, labels are winsorised.
+        It is signal if its mean over the kept rows and this one is not 0: the noise is skewed, and the mean of the
+        labels is wanted. It is also signal if labels follow each other and outliers move the labels after them. A
+        single outlier makes neither true, so labels are winsorised where the noise has no mean.
         """
         P, R = np.split(np.vstack((self.past_.last(self.window), np.concatenate((p, y - p)))), 2, axis=1)
         taken = R - np.clip(R, -reach, reach) / unclipped
@@ -231,7 +231,7 @@ class LabelFilter(Params):
         self.limit_[new] = np.inf
 
     def _note_outliers(self, y: Array, p: Array, far: NDArray[np.bool_]) -> None:
-        """Count outliers (K,); tails are heavy unless most outliers are foreseen by their predictions."""
+        """Count outliers (K,). Tails become heavy unless predictions foresaw most outliers."""
         P = self.past_.last(self.window)[:, : self.outputs]
         middle = medians(P)
         beyond = np.where(y > middle, p < P, p > P).mean(axis=0)
@@ -240,17 +240,17 @@ class LabelFilter(Params):
         self.outlier_[far] = np.where(self.foreseen_ < FILTER.half, self.past_.seen_, -self.lasting)[far]
 
     def suspect(self, target: int, rows: int) -> None:
-        """Count the tails of a target as heavy for the next `rows` rows, without an outlier; 0: no longer."""
+        """Treat the tails of a target as heavy for the next `rows` rows, without an outlier; with 0, no longer."""
         self.suspected_[target] = rows > 0
         self._note_beginning(~self.is_heavy & self.suspected_ & (np.arange(self.outputs) == target))
         self.outlier_[target] = self.past_.seen_ - self.lasting + min(rows, self.lasting)
 
     def trust_since_change(self, rows: int, unseen: int, after: int) -> bool:
-        """Note a drift alarm. Return whether the labels since the change point are to be trusted as they came.
+        """Note a drift alarm. Return whether the labels since the change point are trusted as they came.
 
-        The change point is `rows` rows ago; `unseen` rows are recorded next, `after` of them came after the alarm.
+        The change point is `rows` rows ago; `unseen` rows are recorded next, and `after` of them came after the alarm.
         Residuals between change point and alarm are those of an outdated function. Unless tails were heavy before the
-        change, the filter begins anew with the residuals since the alarm.
+        change, the filter forgets them and restarts with the residuals since the alarm.
         """
         before = self.past_.seen_ + unseen - rows
         if (self.is_heavy & (self.began_ < before)).any():
@@ -302,8 +302,6 @@ class AgainRules:
     """Rows from which on kept labels are winsorised again."""
     early: int = 200
     """Rows up to which it is tested whether tails are heavy."""
-    late: int = 800
-    """Rows from which on the experts know enough to judge labels by their kernel."""
     landmarks: int = 200
     """Landmarks of the leave-one-out ridge, at most."""
     products: float = 4e7
@@ -313,33 +311,27 @@ class AgainRules:
     learnt: int = 200
     """Rows from which on the kernel of the expert "ag" has a learnt metric."""
     width: float = 3.0
-    """Width of the Laplacian kernel of early fits, in median distances."""
+    """Width of the Laplacian kernel, in median distances."""
     lam: float = 0.01
-    """Ridge of early fits."""
+    """Ridge of the fits."""
     leverage: float = 0.9
-    """Largest leverage in early fits: if other rows say little about a row, its own label counts too."""
+    """Largest leverage. If other rows say little about a row, its own label counts too."""
     rounds: int = 10
-    """Newton steps of early fits."""
-    late_lams: tuple[float, ...] = (0.01, 0.1, 1.0)
-    """Ridges of late fits; the one with the smallest estimated variance is used."""
-    late_leverage: float = 0.95
-    """Largest leverage in late fits."""
-    late_rounds: int = 3
-    """Newton steps of late fits."""
+    """Newton steps of the fits."""
     first: float = 4.0
-    """Labels are clipped to so many median deviations before an early fit."""
+    """Fits begin with labels clipped to so many median deviations."""
     judged_lams: tuple[float, ...] = (0.03, 0.1, 0.3, 1.0)
     """Ridges of the fits that are compared."""
     judged_leverage: float = 1.0 - 1e-9
-    """Largest leverage of those."""
+    """Largest leverage in the fits that are compared."""
     clipped: float = 3.0
-    """Losses that are compared are clipped to so many medians,"""
+    """Losses are clipped to so many medians before they are compared."""
     sure: float = 1.5
-    """and must differ by so many standard errors."""
+    """The losses that are compared must differ by so many standard errors."""
     apart: float = 6.0
     """Heavy tails need residuals of both signs beyond so many medians."""
     jitter: float = 1e-6
-    """Added to the diagonal of the kernel matrix, for rounding."""
+    """Added to the diagonal of the kernel matrix against rounding errors."""
     constant: float = 1e-3
     """Penalty of the constant."""
 
@@ -357,7 +349,7 @@ def winsorize_kept_labels(
 ) -> bool:
     """Winsorise the labels of the buffer again before a full refit that is due now.
 
-    A refit that is under way uses these labels: it is completed and swapped in first. Return whether that was so.
+    A refit that is under way uses these labels, so it is completed and swapped in first. Return whether there was one.
     """
     n = old.count_
     if n < AGAIN.fewest or old.targets_ is None:
@@ -385,52 +377,38 @@ def winsorize_again(
 ) -> Array:
     """Return new labels (n, K) for rows, for the targets in `some`; the others keep theirs.
 
-    Labels are winsorised around leave-one-out predictions, which then learn the winsorised labels, and so on. Without
-    this, a label that was winsorised around a bad early prediction would stay wrong for good. Labels change only if the
-    estimated variance is smaller than it was around the predictions made at the time. `least` (K,): the smallest size
-    to which a residual is clipped.
+    Labels are winsorised around leave-one-out predictions; these are fitted to the winsorised labels, and both steps
+    are repeated. Without this, a label that was winsorised around a bad early prediction would stay wrong. Labels
+    change only if the estimated variance is smaller than around the predictions made at the time. `least` (K,): the
+    smallest size to which a residual is clipped.
 
-    If tails are not known to be heavy, winsorised labels must predict other rows better than clipped ones do. Then
-    tails count as heavy for as many rows as there were, and the next full refit tests again; else labels are as they
-    came.
+    If tails are not known to be heavy, it is tested whether fits to winsorised labels predict other rows better than
+    fits to plain labels, which are only moved within the outlier bounds. If they do, tails count as heavy for as many
+    rows as there were, and the next full refit tests again. If not, the labels are the original ones.
     """
     X, learnt, w = rows
-    originals, heavy, late = labels.labels_.last(len(X)), labels.is_heavy, len(X) >= AGAIN.late
-    found, clipped = learnt.copy(), np.clip(originals, *fences(originals, w))
-    others, recent = LeaveOneOut(expert_set, X, w, late=late), labels.variance(least)
+    originals, heavy = labels.labels_.last(len(X)), labels.is_heavy
+    found, targets = learnt.copy(), Targets(originals.shape[1])
+    targets.start()
+    targets.enclose(originals, w)
+    plain_labels = targets.tamed(originals)
+    others, recent = LeaveOneOut(expert_set, X, w), labels.variance(least)
     for k in np.flatnonzero(some).tolist():
-        y, g = originals[:, k], clipped[:, k]
-        if heavy[k] and late:
-            t, variance = _fit_late(others, labels, y, learnt[:, k], least[k : k + 1])
-            better = variance < recent[k]
+        y, g = originals[:, k], plain_labels[:, k]
+        t, robust, plain = _fit(others, labels, y, g, least[k : k + 1])
+        if heavy[k]:
+            better = _winsorize_one(labels, y, robust, least[k : k + 1])[1] < recent[k]
         else:
-            t, robust, plain = _fit_early(others, labels, y, g, least[k : k + 1])
-            if heavy[k]:
-                better = _winsorize_one(labels, y, robust, least[k : k + 1])[1] < recent[k]
-            else:
-                better = _predicts_better(g - robust, g - plain)
-                labels.suspect(k, len(X) if better else 0)
-                found[:, k] = y
+            better = _predicts_better(g - robust, g - plain)
+            labels.suspect(k, len(X) if better else 0)
+            found[:, k] = y
         if better:
             found[:, k] = t
     return found
 
 
-def _fit_late(others: LeaveOneOut, labels: LabelFilter, y: Array, learnt: Array, least: Array) -> tuple[Array, float]:
-    """Return winsorised labels for y, starting from the labels that were learnt, and the estimated variance."""
-    shift, ways = np.median(learnt), []
-    for lam in AGAIN.late_lams:
-        t, leverages = learnt, others.leverages(lam, AGAIN.late_leverage)
-        for _ in range(AGAIN.late_rounds):
-            t, variance = _winsorize_one(labels, y, others.predict(t - shift, lam, leverages) + shift, least)
-        ways.append((t, variance))
-    return min(ways, key=lambda way: way[1])
-
-
-def _fit_early(
-    others: LeaveOneOut, labels: LabelFilter, y: Array, clipped: Array, least: Array
-) -> tuple[Array, Array, Array]:
-    """Return winsorised labels for y, and leave-one-out predictions from these and from the clipped labels."""
+def _fit(others: LeaveOneOut, labels: LabelFilter, y: Array, plain: Array, least: Array) -> tuple[Array, Array, Array]:
+    """Return winsorised labels for y, and leave-one-out predictions from these and from the plain labels."""
     middle = np.median(y)
     away = AGAIN.first * np.median(np.abs(y - middle))
     t, leverages = np.clip(y, middle - away, middle + away), others.leverages(AGAIN.lam, AGAIN.leverage)
@@ -442,9 +420,9 @@ def _fit_early(
             others.predict(learnt - middle, lam, others.leverages(lam, AGAIN.judged_leverage)) + middle
             for lam in AGAIN.judged_lams
         ]
-        return min(ways, key=lambda p: float(np.minimum(np.abs(clipped - p), away).mean()))
+        return min(ways, key=lambda p: float(np.minimum(np.abs(plain - p), away).mean()))
 
-    return t, best(t), best(clipped)
+    return t, best(t), best(plain)
 
 
 def _are_far(labels: Array, w: Array | None) -> NDArray[np.bool_]:
@@ -460,7 +438,7 @@ def _winsorize_one(labels: LabelFilter, y: Array, p: Array, least: Array) -> tup
 
 
 def _predicts_better(robust: Array, plain: Array) -> bool:
-    """Whether residuals of winsorised labels are those of heavy-tailed noise, and surely smaller than plain ones."""
+    """Return whether `robust` residuals look like heavy-tailed noise and are clearly smaller than `plain` ones."""
     median = np.median(np.abs(robust))
     if not min(robust.max(), -robust.min()) > AGAIN.apart * median or not (plain**2).mean() > (robust**2).mean():
         return False
@@ -472,22 +450,21 @@ def _predicts_better(robust: Array, plain: Array) -> bool:
 class LeaveOneOut:
     """Predictions for each row from all other rows, by kernel ridge regression on landmarks.
 
-    With the fit g, labels t and leverages h, the prediction without row i is (g_i - h_i t_i) / (1 - h_i). The kernel is
-    that of the expert "ag" if `late`. Before, it is a Laplacian kernel on standardised columns, three median distances
-    wide, and from 200 rows on the mean of both. O(n m^2) time for m landmarks.
+    With the fit g, labels t and leverages h, the prediction without row i is (g_i - h_i t_i) / (1 - h_i). The
+    kernel is a Laplacian one on standardised columns, three median distances wide; from 200 rows on it is the mean of
+    this and of the kernel of the expert "ag". O(n m^2) time for m landmarks.
     """
 
-    def __init__(self, expert_set: ExpertSet, X: Array, w: Array | None, *, late: bool) -> None:
+    def __init__(self, expert_set: ExpertSet, X: Array, w: Array | None) -> None:
         self.root = np.ones(len(X)) if w is None else np.sqrt(w / w.mean())
         kernels, ridge = [], expert_set.experts_.get("ag")
         if isinstance(ridge, Ridge) and len(X) >= AGAIN.learnt:
             kernels.append((ridge.kernel_rows, expert_set.views_[expert_set.seen_in_["ag"]](expert_set._augmented(X))))
-        if not late or not kernels:
-            view = View(StandardScale())
-            view.fit(X, None, w)
-            U = view(X)
-            width = AGAIN.width * median_distance(U, 100, absolute=True)
-            kernels.append((KernelRows("laplacian", -1.0 / width), U))
+        view = View(StandardScale())
+        view.fit(X, None, w)
+        U = view(X)
+        width = AGAIN.width * median_distance(U, 100, absolute=True)
+        kernels.append((KernelRows("laplacian", -1.0 / width), U))
         values = AGAIN.values / kernel_cost(len(X), len(kernels), X.shape[1])
         most = min(AGAIN.landmarks, (AGAIN.products / len(X)) ** 0.5, values)
         step = -(-len(X) // max(1, int(most)))

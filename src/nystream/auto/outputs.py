@@ -1,4 +1,4 @@
-"""Stages that a prediction passes after the stack: a mixture with the persistence forecast, and recalibration."""
+"""Stages that predictions pass after the stack: a mixture with the persistence forecast, and recalibration."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from nystream.runtime.types import Array
 __all__ = ["OutputStages", "PersistenceStage", "Recalibration"]
 
 TRUST = 0.1
-"""First share of the stack's prediction in rows after a change of class; the persistence forecast has the rest."""
+"""First share of the stack in rows after a change of class; the persistence forecast has the rest."""
 
 
 class PersistenceStage(Params):
     """Mixes predictions with the last label where labels hardly ever change; elsewhere predictions stay as they are.
 
-    Labels hardly ever change if (mean |step|)^2 < 1/20 mean step^2, for steps from label to label, with means over all
-    rows or about the last 200. If all changes have one size, that is one change in more than 20 rows; small noise
-    between them does not matter. For normal steps, as of a random walk, the ratio is .64. A step is a change if its
-    square is more than 9 times the mean square. Right after a change everything that learns has just seen the last
-    label fail and trusts it too little; so these rows are counted separately.
+    Labels hardly ever change if (mean |step|)^2 < 1/20 mean step^2, for steps from label to label, with means over
+    about the last 200 rows. If all changes have one size, that is one change in more than 20 rows; small noise between
+    them does not matter. For normal steps, as of a random walk, the ratio is .64. A step is a change if its square is
+    more than 9 times the mean square. Right after a change, all learners have just seen the last label fail and trust
+    it too little. So these rows have weights of their own.
 
-    Numbers, each target by itself: p + s (last - p), with one s for rows after a change and one for rows whose last
-    label repeated the one before. s is between 0 and 1, by least squares over past rows of the same kind; 1 before the
-    first. Classes: only the three rows after a change, by a mixture (log loss, fixed share) of the prediction and of
-    "no change", which gives the last class the frequency that it had in such rows, and the other classes the rest in
-    proportion to the prediction. Both are learnt wherever labels change, forget slowly, and begin with no change: if
-    changes do not last, that costs a mistake or two.
+    Numbers, each target by itself: the prediction is p + s (last - p), with one s for rows after a change and one for
+    rows whose last label repeated the one before. s is found by least squares over past rows of the same kind; it is
+    between 0 and 1, and 1 before the first such row. Classes: only the three rows after a change are mixed, by log loss
+    with a fixed share. The persistence forecast gives the last class its frequency in such rows so far, and the other
+    classes the rest in proportion to the prediction. All this is learnt wherever labels change and is forgotten slowly.
+    It begins with the persistence forecast; if changes do not last, that costs a mistake or two.
 
     Parameters
     ----------
@@ -44,17 +44,17 @@ class PersistenceStage(Params):
     """
 
     last_: Array
-    """(K,) the last labels, for classes (1,) its number; nan before the first row."""
+    """(K,) last labels, for classes (1,) the number of the last class; nan before the first row."""
     after_: Array
-    """(K,) or (1,): 1 if the last step was a change, 0 if the last label repeated the one before, else -1; for classes
-    2 and 3 in the second and third row after a change."""
+    """(K,), for classes (1,): 1 if the last step was a change, 0 if the last label repeated the one before, else -1.
+    For classes it is 2 and 3 in the second and third row after a change."""
     steps_: Array
     """(2, K) or (2, 1) means of |step| and of step^2; for classes a step is 0 or 1."""
     sums_: Array
-    """(2, 2, K) sums for s, over rows after a repeated label and after a change. For classes (2, 2): rows after a
-    change with the last class and without it, and the shares of the prediction and of no change."""
+    """(2, 2, K) sums for s, over rows after a repeated label and rows after a change. For classes (2, 2): counts of
+    rows after a change with the last class and without it; shares of the prediction and the persistence forecast."""
     count_: NDArray[np.int64]
-    """(1,) steps so far."""
+    """(1,) number of steps so far."""
 
     def __init__(self, classes: bool) -> None:
         self.classes = classes
@@ -94,11 +94,11 @@ class Recalibration(Params):
     """Corrects probabilities so that they are as sure as they turn out to be.
 
     Two maps of the probabilities are learnt row by row; the probabilities and both maps are mixed by log loss. A map
-    gives class k a probability in proportion to exp((1 + a/2) log p_k + 2 b p_k): a makes all probabilities more or
-    less sure; b bends them, so that the surest probability may end below 1, as it should if some labels are wrong. Both
-    are found by Newton's method on the log loss with a ridge of 1, in sums that keep .995 or .9995 of a row's weight,
-    every 10 rows. Slopes stay above 0, so the order of the classes never changes. Nothing depends on the number of
-    classes.
+    gives class k a probability in proportion to exp((1 + a/2) log p_k + 2 b p_k). The number a makes all probabilities
+    more or less sure. The number b bends them, so that the largest probability may stay below 1, which is right if some
+    labels are wrong. Every 10 rows, both are updated by Newton's method on the log loss with a ridge of 1. The two maps
+    forget: their sums keep .995 and .9995 of a row's weight per row. Slopes stay above 0, so the order of the classes
+    never changes. Nothing depends on the number of classes.
 
     References
     ----------
@@ -107,13 +107,13 @@ class Recalibration(Params):
     """
 
     squares_: Array
-    """(2, 4) Hessians; sums_ (2, 2), weights_ (2, 2) a and b."""
+    """(2, 4) Hessians of the two maps; sums_ (2, 2): gradients; weights_ (2, 2): a and b."""
     sums_: Array
     weights_: Array
     shares_: Array
-    """(3,) of the probabilities and the two maps."""
+    """(3,) shares of the probabilities and of the two maps."""
     marks_: NDArray[np.int64]
-    """Rows since the maps moved."""
+    """Rows since the maps were updated."""
 
     def start(self) -> None:
         self.squares_, self.sums_, self.weights_ = np.zeros((2, 4)), np.zeros((2, 2)), np.zeros((2, 2))
@@ -137,7 +137,7 @@ class Recalibration(Params):
 
 
 class OutputStages(Params):
-    """The stages in their order: persistence if labels are known at once and are inputs, recalibration for classes.
+    """The stages in order: persistence, if labels are known at once and are inputs; recalibration, for classes.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class OutputStages(Params):
         return P if self.recalibration_ is None else self.recalibration_.run(P, labels, w)
 
     def last_label_share(self) -> float:
-        """Return the share of the last label in the next prediction that the first stage adds."""
+        """Return the share that the persistence stage gives to the last label in the next prediction."""
         return 0.0 if self.persistence_ is None else self.persistence_.share()
 
     @property

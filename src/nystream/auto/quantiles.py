@@ -12,33 +12,34 @@ from nystream.runtime.types import Array
 __all__ = ["ResidualQuantiles"]
 
 PACES, LEVELS, MEMBERS = 3, 6, 4
-"""Running means of the residuals' sizes; what a level looks at; who says how large the next residual is."""
+"""Running means of residual sizes; inputs of a level regression; members that predict the size of the next residual."""
 BUCKETS = 16
-"""Columns that the scale looks at one by one; of more, so many sums of them."""
+"""Columns that are inputs of the scale, each by itself; of more columns, so many sums of columns."""
 RECENT, FEWEST = 5, 20
-"""The last scores, which may count more, are one in so many, and at least so many."""
+"""The recent scores are the last 1/5 of the scores that are kept, and at least 20."""
 
 
 class ResidualQuantiles(Params):
     """Learns the distribution of the residual r = y - p given its row, row by row, for each target by itself.
 
-    *Scale.* A residual's size is taken to have the mean exp(s) and heavy tails. Four members say what s is::
+    *Scale.* The size of a residual is modelled with mean exp(s) and heavy tails. Four members predict s::
 
         running mean      s = m                               m: log of the running mean of sizes, rate .05
         two levels        s = m + v'z                         z: faster and slower running means and the experts'
                                                               disagreement, relative to m, and the prediction
-        inputs            s = slower level + u'f(x)           f: the columns in units of their deviation, and sizes
+        inputs            s = slower level + u'f(x)           f: columns in units of their deviation, and their sizes
 
-    Weights v and u are those of a ridge regression on working responses, that is Newton's method on the log loss of
-    sizes, with forgetting; they move every 10 rows. Members are mixed by that log loss with a fixed share, so where
-    nothing tells rows apart, nothing is lost.
+    The weights v and u are learnt by Newton's method on the log loss of sizes (ridge regressions on working responses),
+    with forgetting; they are updated every 10 rows. Members are mixed by that log loss with a fixed share. So nothing
+    is lost where neither inputs nor levels say anything about the size.
 
-    *Quantiles.* Scores r / exp(s) of the last `window` rows, with their signs, are sorted: where they and the next are
-    exchangeable, it lies below the k-th of n with probability k/(n + 1), and between two of them the quantile is put in
-    proportion. The last fifth of them has quantiles of its own; both are averaged by their pinball losses.
+    *Quantiles.* The scores r / exp(s) of the last `window` rows are sorted, with their signs. If they and the next
+    score are exchangeable, the next one lies below the k-th of n with probability k/(n + 1). Quantiles between two
+    scores are interpolated. The last fifth of the scores has quantiles of its own; both are averaged by their pinball
+    losses.
 
-    Everything is homogeneous: labels c times as large have quantiles c times as large. Weights count in the scale and
-    both mixtures, relative to their running mean; a score is one score whatever its row's weight.
+    Labels c times as large have quantiles c times as large. The weight of a row, relative to the running mean of
+    weights, counts in the scale and in both mixtures; each score counts once, whatever the weight of its row.
 
     Parameters
     ----------
@@ -53,33 +54,33 @@ class ResidualQuantiles(Params):
     """
 
     columns_: Array
-    """(3, D) weight, mean and mean absolute deviation of the inputs, wild values moved nearer."""
+    """(3, D) weight, mean and mean absolute deviation of the inputs, computed with clipped values."""
     level_: Array
-    """(3, K) of the predictions."""
+    """(3, K) the same of the predictions."""
     means_: Array
-    """(3, K) running means of sizes."""
+    """(3, K) running means of residual sizes."""
     counts_: Array
-    """(5,) their weights, and of the weights of rows a running sum and its weight."""
+    """(5,) weights of these three means; and the running sum of the rows' weights, with its own weight."""
     squares_: Array
-    """(K, 2, 6, 6) and sums_, weights_ (K, 2, 6): the levels' regressions."""
+    """(K, 2, 6, 6) Hessians of the regressions on levels; sums_ and weights_ (K, 2, 6)."""
     sums_: Array
     weights_: Array
     input_squares_: Array
-    """(F, F), which all targets share; input_sums_ and input_weights_ (K, F)."""
+    """(F, F) Hessian of the regression on inputs, one for all targets; input_sums_ and input_weights_ (K, F)."""
     input_sums_: Array
     input_weights_: Array
     shares_: Array
-    """(K, 4)"""
+    """(K, 4) shares of the members."""
     window_shares_: Array
-    """(K, 2) of all scores and the last ones."""
+    """(K, 2) shares of the quantiles of all scores and of the recent ones."""
     power_: Array
-    """(K,) the unit of their losses."""
+    """(K,) unit of the pinball losses."""
     kept_: Array
-    """(K, window) scores in a circle; order_: sorted; recent_: the last fifth, sorted."""
+    """(K, window) scores in a ring buffer; order_: the same, sorted; recent_: the recent ones, sorted."""
     order_: Array
     recent_: Array
     marks_: NDArray[np.int64]
-    """Scores so far, the place of the oldest, and rows since the weights moved."""
+    """Number of scores so far, place of the oldest one in the ring, and rows since weights were updated."""
 
     def __init__(self, window: int = 1000) -> None:
         self.window = at_least("window", window, 1)
@@ -104,9 +105,9 @@ class ResidualQuantiles(Params):
         return int(max(least, min(most, budget / (8 * outputs * (2 + 1 / RECENT)))))
 
     def learn(self, X: Array, P: Array, residuals: Array, spread: Array, w: Array | None) -> None:
-        """Learn rows in order: inputs (n, D), predictions, label minus prediction, the experts' disagreement (n, K).
+        """Learn rows in order: inputs (n, D); predictions, residuals y - p and the experts' disagreement, all (n, K).
 
-        The first row of all has nothing to be compared with and is only counted.
+        The very first row is only counted, because there is nothing to compare it with.
         """
         if len(X) > 1:  # one row is in one piece
             X, P, residuals, spread = (np.ascontiguousarray(A) for A in (X, P, residuals, spread))
@@ -117,9 +118,7 @@ class ResidualQuantiles(Params):
         learn(X, P, residuals, spread, w, *scale, *inputs, *scores, self.marks_)
 
     def quantiles(self, X: Array, P: Array, spread: Array, levels: Array) -> Array:
-        """Return (n, K, Q): P plus quantiles of the residual at Q levels in (0, 1); infinite while there are too few
-        rows. Pure.
-        """
+        """Return (n, K, Q): P plus quantiles of the residual at levels in (0, 1); infinite after too few rows. Pure."""
         X, P, spread, levels = (np.ascontiguousarray(A) for A in (X, P, spread, levels))
         scale = (self.columns_, self.level_, self.means_, self.weights_, self.input_weights_)
         scores = (self.shares_, self.window_shares_, self.kept_, self.order_, self.recent_)

@@ -16,25 +16,26 @@ __all__ = ["Alarm", "Runs", "Surprise", "Surprises", "last_surprise", "recent_al
 
 @dataclass(frozen=True)
 class _Rules:
-    """What is rare, and when rare rows sound an alarm: independent errors sound about one alarm in 20,000 rows."""
+    """Which rows are rare, and when they raise an alarm: independent errors raise about one in 20,000 rows."""
 
     kept: int = 5000
     """Past errors that a new one is compared with."""
     fewest: int = 30
     """Errors before which nothing is called rare."""
     rare: float = 100.0
-    """A row is surprising if an error as large comes once in so many rows, or less often."""
+    """A row is surprising if so large an error comes at most once in so many rows."""
     run: int = 3
-    """So many surprising rows within `within` rows sound an alarm."""
+    """So many surprising rows within `within` rows raise an alarm."""
     within: int = 12
+    """Rows within which surprising rows are counted."""
     beyond: float = 2.0
-    """A single row sounds an alarm if its error is so many times the largest one kept."""
+    """A single row raises an alarm if its error is so many times the largest one kept."""
     pause: int = 100
-    """Rows after an alarm in which no other one sounds."""
+    """Rows after an alarm in which no other one is raised."""
     remembered: int = 256
-    """Alarms that are remembered, the last ones."""
+    """The last alarms are remembered: so many."""
     slowest: float = 0.005
-    """Step of the running mean absolute error from the 200th label on."""
+    """Step of the running mean of absolute errors from the 200th label on."""
 
 
 RULES = _Rules()
@@ -44,11 +45,11 @@ class Surprise(NamedTuple):
     """How rare a label was."""
 
     once_in: float
-    """An error as large comes once in so many rows: 1/p of the conformal p-value among the last errors."""
+    """So large an error comes once in so many rows: 1/p, with the conformal p-value p among the last errors."""
     beyond: float
-    """The error over the largest of the last errors; above 1 it is beyond the record, and `once_in` is at its limit."""
+    """The error over the largest of the last errors. Above 1 it is a new record, and `once_in` is at its limit."""
     error: float
-    """The label minus the forecast; of `Auto` the size of the error in units of what was expected for its row."""
+    """The label minus the forecast; for `Auto` the size of the error, in units of the size expected for its row."""
 
     def __str__(self) -> str:
         if not math.isfinite(self.error):
@@ -66,7 +67,7 @@ def _scores(noise: Any) -> np.ndarray | None:
 
 
 def _among(sizes: np.ndarray, places: Any) -> list[Surprise]:
-    """The surprises of some of (n,) sizes beside the others."""
+    """Return the surprises of some of (n,) sizes, each compared with all others."""
     ordered, n = np.sort(sizes), len(sizes)
     found = []
     for place in places:
@@ -80,7 +81,7 @@ def _among(sizes: np.ndarray, places: Any) -> list[Surprise]:
 def last_surprise(noise: Any) -> Surprise:
     """Return the surprise of the last label that `Auto` learnt; of several targets the rarest.
 
-    It compares the label's score, its error in units of what was expected for its row, with the other scores kept.
+    The error, in units of the size expected for its row, is compared with those of the other rows kept.
     """
     sizes = _scores(noise)
     if sizes is None:
@@ -89,7 +90,7 @@ def last_surprise(noise: Any) -> Surprise:
 
 
 def recent_alarms(noise: Any, labels: int) -> list[Alarm]:
-    """Return the alarms among the last labels that `Auto` keeps scores of, each compared with all others kept."""
+    """Return the alarms for the labels whose scores `Auto` keeps. Each score is compared with all others kept."""
     sizes = _scores(noise)
     if sizes is None:
         return []
@@ -104,7 +105,7 @@ class Alarm(NamedTuple):
     """A run of surprising rows, or a row beyond the record."""
 
     row: int
-    """Rows learnt when the alarm sounded."""
+    """Rows learnt when the alarm was raised."""
     change: int
     """The first surprising row of the run, counted from 0."""
     cause: str
@@ -112,11 +113,11 @@ class Alarm(NamedTuple):
     outcome: str
     """"reported": the forecaster goes on learning."""
     once_in: float
-    """How rare the last row of the run was."""
+    """How rare the last row of the run was: `Surprise.once_in`."""
 
 
 class Runs(Params):
-    """Raises an alarm for several surprising rows close together, or one far beyond the record; then it pauses."""
+    """Raises an alarm for several surprising rows close together, or for one far beyond the record; then it pauses."""
 
     def __init__(self) -> None:
         self.rare_: list[int] = []

@@ -1,4 +1,4 @@
-"""The shares of memory and time that `Auto` gives to tables and sparse rows."""
+"""The parts of memory and time that `Auto` spends on tables and sparse rows."""
 
 from __future__ import annotations
 
@@ -10,30 +10,31 @@ from nystream.learners.translator import Translator
 __all__ = ["SHARE", "seconds_to_translate", "translator_for"]
 
 SHARE = 0.3
-"""Of the memory: what statistics of levels and tables of the sparse experts may take."""
+"""Part of the memory for statistics of levels and for the weights of the sparse experts."""
 LATE = 0.05
-"""The same where the first category, time or text comes late, so that the experts have all of the memory already."""
+"""The same if the first category, time or text comes late, when the experts already have all of the memory."""
 ENCODER = 0.25
-"""Of that: what the statistics may take; the experts have the rest."""
+"""Part of that for the statistics; the sparse experts have the rest."""
 NAMES, NAME = 256, 140
-"""Names that are kept of each category, at most, and what one of them takes in bytes."""
+"""Names of levels that are kept for each category, at most, and the bytes that one of them takes."""
 FEW_NAMES = 16
+"""Names that are kept for each category, at least."""
 CALL = 100e-6
-"""Seconds of one `step` that do not depend on sizes: encoding, three linear models, their answers as columns."""
+"""Seconds of one `step` that do not depend on sizes: encoding, three linear models, and their outputs as columns."""
 TOKEN = 0.06e-6
-"""Seconds per token of a row, and output, to encode and to learn it."""
+"""Seconds to encode and to learn one token of a row, for each output."""
 TOKENS = {"number": 3, "boolean": 3, "category": 4, "time": 12, "text": 60}
-"""Tokens that a column of each kind is counted for, pairs among them; of text some thirty words."""
+"""Tokens that a column of each kind counts as, with its pairs; a text counts as thirty words."""
 ENTRIES = 100
-"""The same for a sparse row."""
+"""Tokens that a sparse row counts as."""
 
 
 def translator_for(
     kinds: Mapping[str, str] | None, outputs: int, memory: float, *, classes: bool, late: bool = False
 ) -> Translator:
-    """Return the encoder of columns of these kinds, or (None) of sparse rows, within its share of the memory.
+    """Return the translator for columns of these kinds, or for sparse rows (None), within its part of the memory.
 
-    `late`: the experts and the stackers have learnt numbers so far, so that the translator may give them columns alone.
+    `late`: experts and stackers have learnt numbers so far. The outputs of sparse experts are then only columns.
     """
     whole = int((LATE if late else SHARE) * memory)
     encoder, own = None, 0
@@ -49,11 +50,11 @@ def translator_for(
 
 
 def seconds_to_translate(kinds: Mapping[str, str] | None, outputs: int) -> float:
-    """A cautious estimate for one row, on the machine of `nystream.auto.budget`."""
+    """Return a cautious estimate of the time for one row, on the reference machine of `nystream.auto.budget`."""
     tokens = ENTRIES if kinds is None else sum(TOKENS[kind] for kind in kinds.values())
     return CALL + TOKEN * tokens * (1 + outputs)
 
 
 def _named(kinds: Mapping[str, str]) -> int:
-    """Return how many times as many names of a category are kept: text has four times as many."""
+    """Return the number of categories; a text, which has four times as many names, counts as four."""
     return sum({"category": 1, "text": 4}.get(kind, 0) for kind in kinds.values())

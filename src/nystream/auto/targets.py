@@ -14,30 +14,30 @@ from nystream.scaling.spread import fences, moments
 __all__ = ["Targets", "within"]
 
 FAR = 1e75
-"""Targets beyond this, or below one over it, have squares, or squares of ratios, that are no numbers."""
+"""Sizes of targets are kept between 1 / FAR and FAR, because squares of targets and of their ratios must be finite."""
 
 OUTSIDE, SHIFTED = 0.05, 0.25
-"""Rate of the running share of labels beyond the fences, and the share from which on they are no accident."""
+"""Rate of the running share of labels outside the outlier bounds, and the share at which the level has changed."""
 NOTHING = 100.0
-"""A label so many times as far from the middle between the fences as they are tells nothing: the middle is told."""
+"""A label so many times as far from the middle of the bounds as the bounds are is replaced by the middle."""
 LOST = 10.0
-"""A scale that falls by more than this factor was that of an accident."""
+"""If the scale falls by more than this factor, the old one came from an outlier."""
 USUAL = {"trimmed": 0.1, "reach": 1.0}
-"""Fences of the usual range: one range from tenth to tenth to both sides."""
+"""Bounds of the usual range: the range between the outer tenths of the labels, extended by its width on both sides."""
 AROUND = 0.5
-"""Predictions may lie outside the range of the labels so far by this part of it."""
+"""Predictions may lie outside the range of the labels so far by this part of its width."""
 
 
 class Targets(Params):
     """Standardises K real targets: T = (y - shift) / scale, with y moved within outlier bounds.
 
-    A label so far out that it can only be an accident would, squared, outweigh all others: what the learner is told
-    instead is the fence, see `scaling.spread.fences`, computed from the rows so far at every rebuild and from the
-    last rows at every refresh. One a hundred times as far out as a fence does not even tell on which side it would have
-    been: in its place the middle between the fences is told. Where labels beyond the fences are no longer rare, one in
-    four or so of the last twenty, the level has changed: they pass as they are until the next refresh has moved them.
-    Of labels without wild values nothing changes. All of it depends on labels and row counts alone, not on how blocks
-    are cut.
+    With squared loss, a label far beyond all others outweighs them. So the learner gets the outlier bound in place of a
+    label outside the bounds. The bounds (`scaling.spread.fences`) are computed from all rows at every full refit, and
+    from the last rows at every partial refit. A label a hundred times as far out as a bound says nothing, not even on
+    which side it should have been: it is replaced by the middle of the bounds. If about a quarter of the last twenty
+    labels lie outside, the level has changed: labels are learnt as they are until the next refit moves the bounds.
+    Labels inside the bounds are never changed. Everything depends on labels and row counts alone, not on how blocks are
+    cut.
     """
 
     shift_: Array
@@ -45,14 +45,14 @@ class Targets(Params):
     known_: NDArray[np.bool_]
     """(K,) whether the scale comes from labels that differ."""
     low_: Array
-    """(K,) the least label so far, fenced; inf before the first."""
+    """(K,) smallest label so far, within the bounds; inf before the first."""
     high_: Array
     fences_: Array
-    """(2, K)"""
+    """(2, K) outlier bounds."""
     usual_: Array
-    """(2, K) fences close by, for `Tails`."""
+    """(2, K) usual range of the labels, for `LabelFilter`."""
     outside_: Array
-    """(1, K) running share of labels beyond the fences."""
+    """(1, K) running share of labels outside the bounds."""
 
     def __init__(self, outputs: int) -> None:
         self.outputs = outputs
@@ -74,14 +74,14 @@ class Targets(Params):
         return np.clip(Y, self.fences_[0], self.fences_[1])
 
     def tamed(self, Y: Array) -> Array:
-        """Do the same, but put labels without information in the middle of the bounds."""
+        """Do the same, but replace labels that say nothing by the middle of the bounds."""
         low, high = np.where(np.isfinite(self.fences_), self.fences_, 0.0)
         middle, reach = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
         nothing = (np.abs(Y - middle) > NOTHING * reach) & (reach > 0.0)
         return np.where(nothing, middle, self.fenced(Y))
 
     def admitted(self, Y: Array) -> Array:
-        """Move the next labels (n, K), in order, within the bounds, and count them."""
+        """Move the next labels (n, K), in order, within the bounds, and update the share of labels outside."""
         if all_inside(Y, self.fences_, self.outside_):
             return Y
         outside = (self.fences_[0] > Y) | (self.fences_[1] < Y)
@@ -89,15 +89,13 @@ class Targets(Params):
         return np.where(before < SHIFTED, self.tamed(Y), Y)
 
     def entered(self, Y: Array) -> tuple[Array, Frame]:
-        """Standardise the next, admitted labels. Return them and the range before each of them, and extend the
-        range.
-        """
+        """Standardise the next admitted labels, and extend the range by them. Return them and the range before each."""
         T, low, high = entered(Y, self.low_, self.high_, self.shift_, self.scale_, AROUND)
         return T, Frame(low, high, self.shift_, self.scale_)
 
     def frame(self) -> Frame:
-        """Return the range before the next label: predictions lie within the range of the labels so far and half of
-        it to both sides, (1, K), standardised; 0 before the first.
+        """Return the standardised range (1, K) of the next prediction: that of the labels so far, extended by half of
+        its width on both sides; 0 before the first label.
         """
         shift, scale = self.shift_, self.scale_
         _, low, high = entered(shift[None], self.low_.copy(), self.high_.copy(), shift, scale, AROUND)
@@ -106,8 +104,8 @@ class Targets(Params):
     def locate(self, Y: Array, w: Array | None) -> tuple[Array, NDArray[np.intp]]:
         """Compute bounds, scale and range from all labels so far.
 
-        Returns how many times larger targets are now, (K,), and for which of them what had been taken for the scale
-        was an accident.
+        Return how many times as large standardised targets are now, (K,), and the targets whose old scale came from an
+        outlier.
         """
         self.enclose(Y, w)
         Y, before, known = self.tamed(Y), self.scale_, self.known_
@@ -129,7 +127,7 @@ class Targets(Params):
 
 
 def within(Y: Array) -> Array:
-    """Clip targets beyond FAR to FAR, and set those below 1/FAR to 0."""
+    """Clip targets beyond FAR to FAR, and set those closer to 0 than 1 / FAR to 0."""
     if Y.size == 1 and 1 / FAR <= abs(Y.item()) <= FAR:  # the common round
         return Y
     return np.where(np.abs(Y) < 1 / FAR, 0.0, np.clip(Y, -FAR, FAR))

@@ -36,7 +36,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/comparing": "nystream.auto.drift.states:Comparing",
     "auto/recalled": "nystream.auto.drift.states:Recalled",
     "auto/history": "nystream.auto.drift.history:History",
-    "auto/detectors": "nystream.auto.drift.watch:Detectors",
+    "auto/detectors": "nystream.auto.drift.handler:Detectors",
     "auto/label-filter": "nystream.auto.labels:LabelFilter",
     "auto/output-stages": "nystream.auto.outputs:OutputStages",
     "auto/persistence": "nystream.auto.outputs:PersistenceStage",

@@ -1,7 +1,6 @@
 """Drift of a stream: alarms and warnings, a candidate model beside the incumbent, and the test that picks one."""
 
 from nystream.auto.drift.handler import DriftHandler
-from nystream.auto.drift.listeners import Listener, Listeners
-from nystream.auto.drift.records import Alarm
+from nystream.auto.drift.records import Alarm, Listener, Listeners
 
 __all__ = ["Alarm", "DriftHandler", "Listener", "Listeners"]

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from nystream.auto.drift.block import concatenate, learn_in_blocks
 from nystream.auto.drift.detectors import LIMITS
 from nystream.auto.drift.history import KNOWN, USUAL
-from nystream.auto.drift.sides import concatenate, learn_in_blocks
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.experts import Expert, Innovation
@@ -20,27 +20,27 @@ from nystream.runtime.types import Array
 __all__ = ["EVERY", "Archive", "Regime", "thin"]
 
 EVERY = 400
-"""Rows of the stream after which what predicts is copied; so old must it be, twice, before it is."""
+"""The incumbent is copied every so many rows of the stream, once it has learnt twice as many."""
 COPIES, RETIRED = 2, 2
-"""Copies of the incumbent that there are at most, and regimes that were left."""
+"""Copies of the incumbent, and archived models of regimes that ended, at most."""
 FEW, LATER = 3, 8
 """Rows since a change, at least, that tell whether a regime is back; and of their later half alone."""
 AGAINST = 3.0
-"""What bets against it may have won on those rows; on the same rows those against the incumbent have won 1e5."""
+"""What bets against it may have won on those rows, at most; those against the incumbent have won 1e5 there."""
 BETTER = 0.5
-"""Of the incumbent's loss on them, what its own is at most."""
+"""Its own loss on them is at most this part of the incumbent's."""
 
 
 class Regime(Params):
-    """A copy of an ensemble at some row that can predict but not learn: see `frozen`."""
+    """A copy of an ensemble that can predict but not learn; see `frozen`."""
 
     ensemble_: Ensemble
     row_: int
-    """Rows that had been learnt."""
+    """Rows that the stream had when it was copied."""
     begun_: int
     """The row at which the ensemble began."""
     usual_: Array
-    """Its losses before the change that ended it, sorted; empty as long as it was not left."""
+    """Its losses before the change that ended its regime, sorted; empty before that."""
 
     def __init__(self) -> None:
         self.usual_ = np.empty(0)
@@ -74,22 +74,22 @@ class Regime(Params):
 class Archive(Params):
     """Keeps the last copies of the incumbent, taken every EVERY rows, and the models of regimes that ended.
 
-    A change is noticed some rows later, and a block of rows may have been learnt by then. So a copy from before the row
-    of the change is what is kept of an ensemble that has to go.
+    A change is noticed some rows later, and by then the incumbent has learnt rows of the new regime. So a copy from
+    before the change point is archived when an incumbent is replaced.
 
     Parameters
     ----------
     room : int
-        Bytes that all of them may take; fewer are kept, or none, where it is small.
+        Bytes that all of them may take. If it is small, fewer are kept, or none.
     """
 
     copies_: list[Regime]
     leaving_: Regime | None
-    """Of the incumbent, while there is a young one: it is retired if that stays."""
+    """The copy of the incumbent that is archived if the candidate is promoted; None while there is no candidate."""
     retired_: list[Regime]
-    """The one that was left last, or was recalled last, is last."""
+    """Archived models. The one whose regime ended last, or that was recalled last, comes last."""
     recalled_: Regime | None
-    """A copy of the one that is back; what follows the stream in it goes on learning."""
+    """A copy of the archived model whose regime is back; its experts that forget go on learning."""
 
     def __init__(self, room: int) -> None:
         self.room = at_least("room", room, 0)
@@ -119,7 +119,7 @@ class Archive(Params):
         self.copies_ = []
 
     def end_candidate(self, *, left: bool) -> None:
-        """Note that one ensemble goes on: the candidate, and the old regime is `left`, or the incumbent."""
+        """Note which ensemble goes on: the candidate, if the old regime was `left`, or else the incumbent."""
         if self.leaving_ is not None and left:
             self.retired_ = [*self.retired_, self.leaving_][-RETIRED:]
         elif self.leaving_ is not None:
@@ -129,28 +129,28 @@ class Archive(Params):
     def recall(
         self, rows: Rows, answers: Array | None, old: Array, losses: Callable[[Ensemble, Array, Array], Array]
     ) -> tuple[int, Learnt] | None:
-        """Recall the last archived model whose regime is back. Return the row at which it began and its predictions
-        for these rows, which begin at the change; the first of them had losses `old`.
+        """Recall the last archived model whose regime is back. Return the row at which it began, and its predictions
+        for these rows, which begin at the change point. `old`: losses of the incumbent on the first of these rows.
         """
         n = len(old)
         for k in reversed(range(len(self.retired_))):
             one = copy.deepcopy(self.retired_[k])
-            said, Y = learn_in_blocks(
+            predictions, Y = learn_in_blocks(
                 one.ensemble_, part_of(rows, slice(0, n)), None if answers is None else answers[:n]
             )
-            if not one.is_back(losses(one.ensemble_, said.P, Y), old):
+            if not one.is_back(losses(one.ensemble_, predictions.P, Y), old):
                 continue
             self.retired_ = [*self.retired_[:k], *self.retired_[k + 1 :], self.retired_[k]]
             self.recalled_ = one
             if n == len(rows.X):
-                return one.begun_, said
+                return one.begun_, predictions
             late = None if answers is None else answers[n:]
             rest, _ = learn_in_blocks(one.ensemble_, part_of(rows, slice(n, None)), late)
-            return one.begun_, concatenate([said, rest])
+            return one.begun_, concatenate([predictions, rest])
         return None
 
     def widen(self, d: int) -> None:
-        """More columns."""
+        """Add columns."""
         for one in self._all():
             one.ensemble_.widen(d)
 
@@ -171,9 +171,7 @@ class Archive(Params):
 
 
 def frozen(ensemble: Ensemble) -> Ensemble:
-    """Return a copy that predicts alike and shares its arrays; the large arrays that only learning needs are left
-    out.
-    """
+    """Return a copy with the same predictions. It shares arrays, without the large ones that only learning needs."""
     small = copy.copy(ensemble)
     small.expert_set_ = _frozen(ensemble.expert_set_)
     small.begun_, small.growing_, small._refit = 0, False, None
@@ -188,7 +186,7 @@ def _frozen(expert_set: ExpertSet) -> ExpertSet:
 
 
 def thin(expert: Expert) -> Expert:
-    """Return a copy of an expert that predicts alike and shares its arrays, but cannot learn."""
+    """Return a copy of an expert with the same predictions. It shares arrays and cannot learn."""
     small = copy.copy(expert)
     if isinstance(small, Innovation) and small.kernel_ is not None:
         small.kernel_ = copy.copy(small.kernel_)

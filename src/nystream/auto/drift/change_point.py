@@ -1,4 +1,4 @@
-"""Estimates the change point again from the rows learnt after it: a candidate that began too early begins again."""
+"""The re-estimated change point: a candidate that began too early restarts at a later row."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from nystream.runtime.types import Array
 __all__ = ["LOOKS", "first_of_new"]
 
 LOOKS = (15, 20, 25, 30, 40, 50, 70, 100, 140, 200)
-"""Ages of a candidate at which one looks again."""
+"""Ages of a candidate, in rows, at which the change point is estimated again."""
 CLEAR = 1.5
-"""log of how much likelier the rows before must be by the incumbent, and those after by what was learnt since."""
+"""Log likelihood that rows before the new change point have to gain by the incumbent, and later ones by the ridge."""
 
 
 def first_of_new(gains: Array, most: int) -> int:
-    """Return how many rows at the beginning, at most so many, still belong to the time before the change; 0 where
-    that is not clear.
+    """Return how many of the first rows, at most `most`, still belong to the time before the change; 0 if unclear.
 
-    gains (n,): log likelihood of each row by the incumbent less that by what learnt all other rows since the
-    change. Their sum is largest where the change was. It has to rise and to fall clearly: where the incumbent is
-    the better one all along, nothing is known.
+    gains (n,): log likelihood of each row by the incumbent, less that by the few-row ridge that learnt all other rows
+    since the estimated change point. The running sum is largest at the change. It has to rise and then fall clearly; if
+    the incumbent is better on all rows, nothing follows.
     """
     total = np.concatenate([[0.0], np.cumsum(gains)])
     best = int(total[: min(most, len(gains) // 2) + 1].argmax())

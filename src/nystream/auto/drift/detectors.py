@@ -1,4 +1,4 @@
-"""Drift detectors: rank losses among the last ones, bet that they rank higher, and raise an alarm when the bets win."""
+"""Drift detectors: they rank each loss among the last ones, and raise an alarm when bets on high ranks win enough."""
 
 from __future__ import annotations
 
@@ -18,39 +18,40 @@ __all__ = ["NO_ALERT", "RULES", "Detection", "Evidence", "RankDetector"]
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Values of the detectors. Chosen on seeds 0 to 3 of benchmarks/drift/auto_drift.py, where no other is named."""
+    """Values of the detectors, chosen on seeds 0 to 3 of benchmarks/drift/auto_drift.py if no other is named."""
 
     window: int = 2000
-    """Numbers that the next one is ranked among, at most: enough for p-values of 1 in 2,000."""
+    """Numbers that the next one is ranked among, at most: p-values can be as small as 1 in 2,000."""
     least: int = 50
-    """Numbers before one is ranked at all."""
+    """Numbers that are needed before the next one is ranked."""
     rises: tuple[float, ...] = (0.2, 0.4, 0.6, 0.8)
     """Exponents e of the bets e p^(e - 1) against small p-values: small ones for jumps, large ones for slow rises."""
     falls: tuple[float, ...] = (0.2, 0.4, 0.6)
     """Exponents of the bets against large p-values."""
     bar: float = 1e5
-    """What bets on rises have to win on average: about the rows between false alarms."""
+    """What bets on rises have to win on average; also about the number of rows between false alarms."""
     steady_bar: float = 1e6
-    """The same of the detector on steady experts: slow drift, which other experts follow, raises their loss too."""
+    """The same for the detector on steady experts: slow drift, which others follow, raises their loss too."""
     fall_bar: float = 1e12
-    """What bets on falls have to win on average: losses fall wherever a model learns."""
+    """What bets on falls have to win on average. It is higher because losses fall wherever a model learns."""
     confirmed: float = 20.0
-    """What bets on rises have to win from an input shift on, so that it is an alarm: 1 in 20 is a false one."""
+    """An input shift becomes an alarm if bets on rises, begun at the shift, win so much: 1 in 20 is false."""
     floor: float = 0.25
-    """Numbers below this part of the mean are alike: there is no news in how small a small loss is."""
+    """Numbers below this part of the mean count as equal: how small a small loss is does not matter."""
     first: int = 50
-    """Rows whose losses are not looked at: before labels have a scale, they can be larger than all others by far."""
+    """The first rows, whose losses are ignored: before labels have a scale, they can be far larger than all others."""
     settled: int = 4200
-    """Rows of the incumbent's age from which on falling losses are news. Before, it is still learning."""
+    """Age of the incumbent, in rows, from which falling losses count. Before, they fall because it learns."""
     refitted: int = 400
-    """Rows after a full refit, which replaces the steady experts, in which their losses begin no hedge: there are few
-    to rank among. Fewer hedge where nothing changes (tests/auto/test_changes.py); more come late in covtype7."""
+    """Rows after a full refit in which losses of steady experts begin no hedge. A refit replaces these experts, so
+    there are few losses to rank among. With fewer rows, hedges begin where nothing changes
+    (tests/auto/test_changes.py); with more, they begin late in covtype7."""
 
 
 LIMITS = Thresholds()
 BETS = np.array(LIMITS.rises + LIMITS.falls)
 NO_ALERT = (0, 0)
-"""The compiled code knows rows of an alert, in which a lower bar holds: there are none, and no bar for them."""
+"""The compiled code can use a lower bar in the rows of an alert. There are no such rows."""
 NEVER = 1 << 62
 RULES = (BETS, len(LIMITS.rises), math.log(LIMITS.fall_bar), math.inf, LIMITS.least, LIMITS.floor)
 
@@ -59,25 +60,25 @@ class Detection(NamedTuple):
     """A change that was detected."""
 
     since: int
-    """The row that the change is put at."""
+    """The estimated change point."""
     cause: str
-    """rise, fall, inputs (they shifted, and losses confirm it), or steady (a rise of experts that do not forget)."""
+    """rise, fall, inputs (they shifted, and losses confirm it), or steady (a rise for experts that never forget)."""
     before: float
-    """Mean of the numbers that were ranked among, but those since then."""
+    """Mean of the kept numbers before that row."""
     after: float
-    """Mean since then."""
+    """Mean from that row on."""
 
 
 Parts: TypeAlias = tuple[bool, float, Array, Array, Array, Array, NDArray[np.int64], NDArray[np.int64], Array]
 
 
 class Evidence(NamedTuple):
-    """How near an alarm is, after each row."""
+    """How close an alarm is after each row."""
 
     level: Array
-    """(n,) logarithms of what the bets on rises have won on average."""
+    """(n,) logarithm of what the bets on rises have won on average."""
     left: NDArray[np.int64]
-    """(n,) the row at which the one that has won most left 1."""
+    """(n,) the row at which the capital of the best bet last left 1."""
 
     def of(self, part: slice) -> Evidence:
         """A view of some rows."""
@@ -89,19 +90,20 @@ class RankDetector(Params):
 
         p = (#above + #alike / 2 + 1/2) / (n + 1)        log S_e <- max(log S_e, 0) + log e + (e - 1) log p
 
-    An alarm sounds where the mean of the S_e reaches the bar. Under exchangeable numbers each S_e is about a martingale
-    that restarts at 1, so a false alarm takes about as many rows. The change is put at the row where the S_e that won
-    most left 1, and from there on at the first whose p is at most the (lower) median since. O(log n) comparisons a row,
-    and one move within the sorted numbers.
+    An alarm is raised where the mean of the S_e reaches the bar. If numbers are exchangeable, each S_e is nearly a
+    martingale that restarts at 1, so there are about as many rows between false alarms as the bar. The change point is
+    searched from the row where the largest S_e last left 1: it is the first row whose p is at most the (lower) median
+    of p since. A row costs O(log n) comparisons, and one move within the sorted numbers.
 
     Parameters
     ----------
     alike : bool
-        Whether small numbers are alike for bets on falls too: losses of classes that become surer are no news.
+        Whether small numbers count as equal for bets on falls too. This is for log losses, which go on falling as
+        probabilities become surer.
     reach : int
-        Rows back that a change is put at most.
+        The change point is at most so many rows back.
     bar : float, default 1e5
-        What the bets on rises have to win on average; about the rows between false alarms.
+        What the bets on rises have to win on average; also about the number of rows between false alarms.
 
     References
     ----------
@@ -117,7 +119,7 @@ class RankDetector(Params):
     marks_: NDArray[np.int64]
     sums_: Array
     _parts: Parts | None = None
-    """What `parts` gives until the arrays are others."""
+    """The result of `parts`, until arrays are replaced."""
 
     def __init__(self, alike: bool, reach: int, bar: float = LIMITS.bar) -> None:
         self.alike = alike
@@ -134,7 +136,7 @@ class RankDetector(Params):
 
     @property
     def parts(self) -> Parts:
-        """Return the state as compiled code takes it."""
+        """The state in the form that compiled code takes."""
         if self._parts is None:
             known = (self.kept_, self.order_, self.ranks_, self.logs_, self.began_, self.marks_, self.sums_)
             self._parts = self.alike, self._bar, *known
@@ -145,16 +147,16 @@ class RankDetector(Params):
         self._parts = None
 
     def restart_bets(self) -> None:
-        """Begin all bets anew; the numbers to rank among stay."""
+        """Restart all bets. The numbers to rank among stay."""
         self.logs_[:] = 0.0
 
     @property
     def count(self) -> int:
-        """The numbers that the next one is ranked among."""
+        """How many numbers the next one is ranked among."""
         return int(self.marks_[0])
 
     def replace_numbers(self, x: Array) -> None:
-        """Replace the last numbers, at most LIMITS.window, by the same rows in another measure. Bets go on."""
+        """Replace the last numbers, at most LIMITS.window, by numbers of the same rows in another unit. Bets go on."""
         self.kept_[: len(x)], self.order_[: len(x)] = x, np.sort(x)
         self.marks_[:], self.sums_[0] = (len(x), 0), x.sum()
 
@@ -166,7 +168,7 @@ class RankDetector(Params):
         falls_from: int = NEVER,
         evidence: Evidence | None = None,
     ) -> tuple[int, Detection | None]:
-        """Look at rows `row`, `row` + 1, ... up to the first alarm: return how many were seen, and the alarm.
+        """Watch rows `row`, `row` + 1, ... up to the first alarm. Return how many were seen, and the alarm.
 
         Falls count from row `falls_from` on. `evidence` is filled for the rows seen.
         """
@@ -187,10 +189,10 @@ class RankDetector(Params):
         return Detection(since, cause, float(before.mean()) if len(before) else math.nan, float(losses[-new:].mean()))
 
     def confirms(self, since: int, end: int) -> bool:
-        """Whether numbers rank higher from row `since` to row `end`, a change point that another detector estimated.
+        """Return whether numbers rank higher from row `since`, the change point of another detector, to row `end`.
 
-        The same bets, begun at that row and never begun again: under exchangeable numbers they win 20 on
-        average at any time with a chance of 1 in 20 (Ville's inequality).
+        The bets are the same, but begin at that row and never restart. If numbers are exchangeable, the chance that
+        they ever win 20 on average is 1 in 20 (Ville's inequality).
         """
         first = max(since, end - self.reach)
         p = self.ranks_[np.arange(first, end) % self.reach]

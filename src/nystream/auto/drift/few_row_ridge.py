@@ -12,36 +12,36 @@ from nystream.runtime.types import Array
 __all__ = ["FewRowRidge"]
 
 WIDTHS = (3.4, 1.7)
-"""Squared width of the kernel for each column, standardised, for targets and classes: the median of squared distances
-is about 1.7. Classes have edges.
+"""Squared width of the kernel per standardised column, for targets and for classes. The median squared distance is
+about 1.7 per column. Classes get a narrower kernel because they have sharp edges.
 """
 RIDGES = (0.01, 0.3)
-"""Of targets and of codes of classes, in units of their variance."""
+"""Ridges for targets and for codes of classes, in units of their variance."""
 SURELY = 0.02
-"""Probabilities are not below this before they are made to sum to 1."""
+"""Probabilities are at least this, before they are divided by their sum."""
 
 
 class FewRowRidge(Params):
     """Kernel ridge regression with two Gaussian kernels, one wide and one narrow, on the first rows that it learns.
 
-    A fresh `Auto` has to learn where inputs lie and how labels are scaled; here both are known from before the change,
-    so that in the first hundred rows it is ahead. Targets are standardised; of classes the codes 1 and 0 less 1/K.
-    O(rows^2) a row while it learns, see `nystream._core.auto.drift.few_rounds`.
+    The location of inputs and the scale of labels are known from before the change. A fresh `Auto` has to learn both,
+    so in the first hundred rows this ridge is better. Targets are standardised; a class has the codes 1 - 1/K and -1/K.
+    O(rows^2) a row while it learns; see `nystream._core.auto.drift.few_rounds`.
 
     Parameters
     ----------
     classes : bool
     rows : int
-        That it learns, the first ones.
+        Number of rows that it learns: the first ones.
     """
 
     where_: Array
-    """(2, d) where inputs lie, and their units."""
+    """(2, d) centres and units of the columns."""
     kept_: Array
     inverse_: Array
     whitened_: Array
     labels_: Array
-    """Of classes, those learnt."""
+    """For classes: the labels learnt."""
 
     def __init__(self, classes: bool, rows: int) -> None:
         self.classes = classes
@@ -49,7 +49,7 @@ class FewRowRidge(Params):
 
     @staticmethod
     def affordable(numbers: float, d: int, outputs: int) -> int:
-        """Return the rows that fit into so many numbers."""
+        """Return how many rows fit into so many numbers of memory."""
         half = (d + outputs + 1) / 2
         return int(np.sqrt(half * half + max(numbers, 0.0)) - half)
 
@@ -60,17 +60,17 @@ class FewRowRidge(Params):
         self.whitened_, self.labels_ = np.zeros((self.rows, outputs)), np.zeros(self.rows if self.classes else 0)
 
     def run(self, X: Array, Y: Array, weights: Array | None) -> Array:
-        """(n, K) predictions before each of Y, standardised targets (n, K) or numbers of classes (n, 1)."""
+        """Return predictions (n, K), each before its label in Y: standardised targets (n, K) or classes (n, 1)."""
         T = self._coded(Y[:, 0]) if self.classes else np.ascontiguousarray(Y)
         if self.classes:
             new = Y[: self.rows - self.count_, 0]
             self.labels_[self.count_ : self.count_ + len(new)] = new
         P, self.count_ = self._rounds(X, T, weights, learn=True)
-        return self._said(P)
+        return self._predictions(P)
 
     def predict(self, X: Array) -> Array:
-        """Pure."""
-        return self._said(self._rounds(X, np.empty((0, 0)), None, learn=False)[0])
+        """Return predictions (n, K). Pure."""
+        return self._predictions(self._rounds(X, np.empty((0, 0)), None, learn=False)[0])
 
     def left_out(self, n: int) -> tuple[Array, Array]:
         """Predict each of the first n rows from the others. Return the errors (n, K), and their variances (n,) in
@@ -81,11 +81,11 @@ class FewRowRidge(Params):
         return np.einsum("ji,jk->ik", inverse, whitened) * variances[:, None], variances
 
     def without(self, missing: Array, labels: Array) -> Array:
-        """Return (n, K) probabilities of classes from the errors of their codes."""
-        return self._said(self._coded(labels) - missing)
+        """Return (n, K) probabilities of classes, from the errors of their codes."""
+        return self._predictions(self._coded(labels) - missing)
 
     def grow(self, outputs: int) -> None:
-        """More classes."""
+        """Add classes."""
         self.outputs_ = outputs
         n, T = self.count_, self._coded(self.labels_[: self.count_])
         self.whitened_ = np.zeros((self.rows, outputs))
@@ -100,14 +100,14 @@ class FewRowRidge(Params):
     def _coded(self, labels: Array) -> Array:
         return (labels[:, None] == np.arange(self.outputs_)) - 1.0 / self.outputs_
 
-    def _said(self, P: Array) -> Array:
+    def _predictions(self, P: Array) -> Array:
         if not self.classes:
             return P
         P = np.maximum(P + 1.0 / self.outputs_, SURELY)
         return np.asarray(P / P.sum(axis=1, keepdims=True))
 
     def widen(self, d: int) -> None:
-        """More columns, which do not count."""
+        """Add columns, which are ignored."""
         self.where_ = np.pad(self.where_, ((0, 0), (0, d - self.where_.shape[1])), constant_values=np.nan)
         self.kept_ = np.pad(self.kept_, ((0, 0), (0, d - self.kept_.shape[1])))
 

@@ -6,27 +6,91 @@ from collections.abc import Callable
 
 import numpy as np
 
-from nystream.auto.drift.block import Block, Course, Last, Surroundings
-from nystream.auto.drift.detectors import LIMITS, NEVER, Detection
+from nystream._core.auto.drift import watch
+from nystream.auto.drift.block import LOG_LEAST, Block, Course, Last, Side, Surroundings, losses_of
+from nystream.auto.drift.detectors import LIMITS, NEVER, NO_ALERT, RULES, Detection, RankDetector
 from nystream.auto.drift.hedge import HEDGE, stronger
-from nystream.auto.drift.inputs import QUIET, Shift
-from nystream.auto.drift.memory import Afforded
+from nystream.auto.drift.history import History
+from nystream.auto.drift.inputs import CENTRED, FAR, QUIET, InputDetector, Shift
+from nystream.auto.drift.memory import REACH, Afforded
 from nystream.auto.drift.records import CREDIT, Alarm
-from nystream.auto.drift.sides import Side, losses_of
 from nystream.auto.drift.states import State
 from nystream.auto.drift.succession import Succession
 from nystream.auto.drift.warm_start import WarmStart
-from nystream.auto.drift.watch import Detectors
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.rows import Answer
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
-__all__ = ["DriftHandler"]
+__all__ = ["Detectors", "DriftHandler"]
+
+
+class Detectors(Params):
+    """All detectors of a stream. In the common case, one compiled call takes a row through all of them.
+
+    Parameters
+    ----------
+    classes : bool
+    """
+
+    loss_: RankDetector
+    """On the loss of the predictions."""
+    steady_: RankDetector
+    """On the loss of the experts that never forget; used while there is no candidate."""
+    inputs_: InputDetector
+    """On the distances of rows from the rows before them."""
+    refitted_: int
+    """The row of the last full refit of the incumbent."""
+
+    def __init__(self, classes: bool) -> None:
+        self.classes = classes
+
+    def start(self) -> None:
+        self.loss_ = RankDetector(self.classes, REACH)
+        self.steady_ = RankDetector(True, REACH, LIMITS.steady_bar)
+        self.inputs_ = InputDetector(REACH)
+        for one in (self.loss_, self.steady_, self.inputs_):
+            one.start()
+        self.refitted_ = 0
+
+    def note_refit(self, row: int) -> None:
+        """Restart the detector on steady experts after a full refit at this row. The refit replaces these experts, and
+        they err less just after it than long after it.
+        """
+        if self.refitted_ != row:
+            self.refitted_ = row
+            self.steady_.start()
+
+    def watch_row(
+        self, t: int, old: Ensemble, block: Block, history: History, settled: int, hedges: int
+    ) -> tuple[float, int, float, int] | None:
+        """Watch row t, which the incumbent alone predicts, and store its losses and predictions.
+
+        Return the evidence of the first two detectors: for each, how close an alarm is, and the row at which its best
+        bet left 1. Return None, and change nothing, if more has to be done: an alarm is raised, the loss may confirm an
+        input shift, or the centres of the inputs are computed after this row. Falling losses count from row `settled`
+        on, and losses of steady experts can begin a hedge from row `hedges` on.
+        """
+        where = self.inputs_.where_
+        if where is None or (t + 1) % CENTRED == 0 or t < self.inputs_.alert_[2]:
+            return None
+        side, scale = block.learnt, None if old.targets_ is None else old.targets_.scale_
+        losses = (side.P, side.core, block.admitted, block.alarm_labels, scale, LOG_LEAST, side.steady.item())
+        parts = (self.loss_.parts, self.steady_.parts, self.inputs_.ranks_.parts)
+        stores = (history.losses_.store_, history.incumbent_.store_)
+        found = watch(t, *losses, block.rows.X, where, FAR, parts, RULES, settled, *NO_ALERT, *stores)
+        if found is None:
+            return None
+        history.put_answers(t, block.answers)
+        return found if t >= hedges else (*found[:2], 0.0, found[3])
+
+    @property
+    def nbytes(self) -> int:
+        return self.loss_.nbytes + self.steady_.nbytes + self.inputs_.nbytes
 
 
 class DriftHandler(Params):
-    """Follows the stream row by row and decides by row counts and losses alone.
+    """Watches the stream row by row, and starts candidates. Decisions depend on rows and losses alone.
 
     Parameters
     ----------
@@ -55,7 +119,7 @@ class DriftHandler(Params):
         self.succession_.start(outputs, answers)
         self.outputs_, self.count_ = outputs, 0
 
-    # -- what others ask ---------------------------------------------------------------------------------------------
+    # -- what others read --------------------------------------------------------------------------------------------
     @property
     def state(self) -> State:
         return self.succession_.state
@@ -86,9 +150,7 @@ class DriftHandler(Params):
     def follow(
         self, old: Ensemble, block: Block, surroundings: Callable[[], Surroundings]
     ) -> tuple[Ensemble, Array, Array | None]:
-        """Follow a block of learnt rows. Return the incumbent after the block, the predictions for its rows, and the
-        disagreement.
-        """
+        """Follow a learnt block. Return the incumbent after it, and predictions and disagreement for its rows."""
         succession = self.succession_
         self.detectors_.note_refit(succession.begun_ + old.refitted_)
         if len(block.admitted) == 1 and self.count_ >= LIMITS.first and succession.is_alone:
@@ -113,8 +175,8 @@ class DriftHandler(Params):
         return course.old, *course.shown
 
     def _follow_row(self, old: Ensemble, block: Block, around: Callable[[], Surroundings]) -> Side | None:
-        """Follow one row in the common case: the incumbent alone and no alarm. Return None, and do nothing, in any
-        other case.
+        """Follow one row in the common case, with the incumbent alone and no alarm. In any other case, return None and
+        change nothing.
         """
         near = self.detectors_.watch_row(
             self.count_, old, block, self.succession_.history_, self._settled, self._hedges_from
@@ -132,7 +194,7 @@ class DriftHandler(Params):
         return alone
 
     def _watch(self, course: Course) -> Detection | None:
-        """Watch the rows up to the next one at which something may be decided; return what was detected there."""
+        """Watch the rows up to the next one at which a decision may be due. Return what was detected there."""
         row, t, shifts, succession = course.row, course.t, course.shifts, self.succession_
         alone, two = succession.is_alone, succession.has_candidate
         while len(shifts) > 1 and shifts[1].row <= t:
@@ -140,14 +202,14 @@ class DriftHandler(Params):
             if not succession.records_.add_warning(shifts[0], course.around.names):
                 shifts[0] = Shift(*QUIET)
         if course.block.alarm_labels is not None:
-            course.watched = course.n  # how wrong experts are is measured by winsorised labels
+            course.watched = course.n  # losses of steady experts are measured by winsorised labels
         elif not two:
             self._watch_steady(course)
         stop = min(course.n, succession.next_check(t) - course.since)
         if len(shifts) > 1:
             stop = min(stop, shifts[1].row - course.since)
         if t < shifts[0].until:
-            stop = row + 1  # after each row one asks whether the loss confirms the shift
+            stop = row + 1  # after each row, the loss may confirm the shift
         stop = stop if course.sounded is None else min(stop, course.watched)
         part, detector = slice(row, stop), self.detectors_.loss_
         losses, evidence = self._losses_for_alarms(course, part), course.evidence[0].of(part)
@@ -163,7 +225,7 @@ class DriftHandler(Params):
         return found
 
     def _watch_steady(self, course: Course) -> None:
-        """Run the detector on the experts that never forget ahead, up to the row at which it finds a change."""
+        """Let the detector on steady experts run ahead, up to the row at which it detects a change."""
         t0, first = course.since, course.watched
         if course.sounded is None and first < course.n:
             near, errors = course.evidence[1], course.sides[0].steady[first:]
@@ -173,29 +235,29 @@ class DriftHandler(Params):
             near.level[first : max(first, self._hedges_from - t0)] = 0.0
 
     def _losses_for_alarms(self, course: Course, part: slice) -> Array:
-        """Return the losses of the predictions in the measure of the detector."""
+        """Return the losses of the predictions, measured by the labels that detectors use."""
         if course.block.alarm_labels is None:
             return np.ascontiguousarray(course.losses[part, 2])
         return losses_of(course.old, course.shown[0][part], course.block.alarm_labels[part])
 
     def _hedge(self, course: Course, part: slice) -> None:
-        """Hedge the predictions of the incumbent for a part of the block where losses are suspicious."""
+        """Hedge the predictions of the incumbent for a part of the block, where losses are suspicious."""
         detectors = [self.detectors_.loss_, self.detectors_.steady_]
         self.succession_.hedge(course, part, stronger(course.evidence, part), detectors)
 
     @property
     def _settled(self) -> int:
-        """The row from which on falling losses are news."""
+        """The row from which falling losses count."""
         return self.succession_.begun_ + LIMITS.settled
 
     @property
     def _hedges_from(self) -> int:
-        """The row from which on losses of steady experts may begin a hedge."""
+        """The row from which losses of steady experts may begin a hedge."""
         return self.detectors_.refitted_ + LIMITS.refitted
 
     # -- alarms ------------------------------------------------------------------------------------------------------
     def _size_of_candidate(self, found: Detection, course: Course) -> Afforded | None:
-        """Return the size of the candidate that this alarm starts; None where the alarm is only recorded."""
+        """Return the size of the candidate that this alarm starts; None if the alarm is only recorded."""
         size = None
         if not self.succession_.may_begin(course.t):
             outcome = "repeated"
@@ -216,9 +278,7 @@ class DriftHandler(Params):
         self.succession_.records_.add_alarm(found, t, since, outcome, loss)
 
     def _begin(self, course: Course, found: Detection, size: Afforded) -> None:
-        """Begin a candidate after an alarm. If there is one already, its losses so far decide which of the two
-        stays.
-        """
+        """Begin a candidate after an alarm. If there is one already, the losses so far decide which model stays."""
         succession, incumbent = self.succession_, course.old
         succession.end_comparison(course)
         self._note_end(course, incumbent)
@@ -236,7 +296,7 @@ class DriftHandler(Params):
             self._note_end(course, incumbent)
 
     def _note_end(self, course: Course, before: Ensemble) -> None:
-        """Note that one model goes on after a comparison; `before`: the incumbent of before."""
+        """Restart detectors after a comparison, in which one model was kept. `before`: the incumbent before it."""
         course.watched = course.row
         self.detectors_.refitted_ = self.succession_.begun_ + course.old.refitted_
         self.detectors_.steady_.start()
@@ -245,7 +305,7 @@ class DriftHandler(Params):
 
     # -- between blocks ----------------------------------------------------------------------------------------------
     def until_cut(self) -> int:
-        """Return the rows until `copy` has to be called or a recalled model may have to be discarded."""
+        """Return the rows until `copy` is due or a recalled model may be discarded."""
         return self.succession_.until_cut(self.count_)
 
     def copy(self, old: Ensemble) -> None:

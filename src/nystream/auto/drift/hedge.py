@@ -1,4 +1,4 @@
-"""Hedging before an alarm: while losses are suspicious, learners that need few rows are mixed in."""
+"""The hedge: while losses are suspicious, before an alarm is raised, learners that need few rows are mixed in."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
+import numpy as np
+
+from nystream.auto.drift.block import Side
 from nystream.auto.drift.detectors import Evidence, RankDetector
 from nystream.auto.drift.mixture import Mixture
-from nystream.auto.drift.sides import Side
 from nystream.auto.drift.states import State
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
@@ -22,42 +24,33 @@ class HedgeSizes:
     """Values of the hedge, chosen on seeds 0 to 3 of benchmarks/drift/auto_drift.py."""
 
     hint: float = math.log(50.0)
-    """log of what the bets of a detector have won on average where a hedge begins. With 20, hedges cost 11% of the loss
-    on shuffled cpusmall, whose errors have heavy tails (benchmarks/drift/harm.py); with 100, the loss after the change
-    of `quieter` was 10% higher (benchmarks/drift/mechanisms.py)."""
+    """A hedge begins when the bets of a detector have won 50 on average; this is the logarithm. With 20, hedges cost
+    11% of the loss on shuffled cpusmall, whose errors have heavy tails (benchmarks/drift/harm.py). With 100, the loss
+    after the change of `quieter` was 10% higher (benchmarks/drift/mechanisms.py)."""
     odds: float = 0.18
-    """Odds that the stream has changed, where a hedge begins: the earlier it does, the less it may cost."""
+    """Odds that the stream has changed when a hedge begins. The lower `hint` is, the lower these have to be."""
     back: int = 100
-    """Rows back that a hedge begins, at most: the line and the few-row ridge learn them at once."""
+    """Rows that the line and the few-row ridge learn at once when a hedge begins, at most."""
     least: int = 50
-    """Losses of before, at least, that tell what is rare."""
+    """Earlier losses that are needed to say how rare a loss is."""
 
 
 HEDGE = HedgeSizes()
 Stronger: TypeAlias = tuple[list[float], list[int], list[bool]]
-"""For each row, of the detector that is nearer to an alarm: how near, where its bet left 1, and whether it is the
-second.
+"""For each row, of the detector that is closer to an alarm: how close, the row at which its bet left 1, and whether it
+is the second detector.
 """
 
 
 class Hedge(Params):
-    """A mixture without a candidate that predicts while an alarm is likely but was not raised.
+    """A mixture without a candidate. It predicts while an alarm is likely but has not been raised.
 
-    In these rows the incumbent is sure and wrong. The hedge ends where the bets of all detectors are lost. It begins
-    anew where a bet that began later wins too, unless the few-row ridge has gained weight in the mixture. No decision
-    depends on it: detectors go on watching the incumbent.
-
-    Parameters
-    ----------
-    left : int
-        The row at which the bet that led to it left 1.
+    After a change, the incumbent is sure and wrong in these rows. The hedge ends when the bets of all detectors are
+    lost. No decision depends on it: detectors go on watching the incumbent.
     """
 
     state: ClassVar[State] = State.WARNING
     mixture_: Mixture
-
-    def __init__(self, left: int) -> None:
-        self.left = left
 
     def start(self, mixture: Mixture) -> None:
         self.mixture_ = mixture
@@ -87,41 +80,33 @@ def hedge_rows(
         return shown, None
     row, n = 0, part.stop - part.start
     while row < n:
-        later = -1 if hedge is None else hedge.left
-        hot = (i for i in range(row, n) if levels[i] >= HEDGE.hint and left[i] > later)
-        begins = next(hot, n) + 1
-        stop, over = min(begins, n), False
-        if hedge is not None:
-            end = next((i + 1 for i in range(row, stop) if levels[i] <= 0), None)
-            stop, over = (stop, False) if end is None else (end, True)
+        if hedge is None:
+            last = next((i for i in range(row, n) if levels[i] >= HEDGE.hint), None)
+            if last is None:
+                break
+            row, end = last + 1, t0 + part.start + last + 1
+            since = detectors[second[last]].change_point(end, max(left[last], end - HEDGE.back))
+            hedge = Hedge()
+            hedge.start(begin(since, end))
+        else:
+            lost = next((i for i in range(row, n) if levels[i] <= 0), None)
+            stop = n if lost is None else lost + 1
             some = slice(part.start + row, part.start + stop)
             shown = _put(shown, some, mixed(hedge.mixture_, some))
-        if over:
-            hedge = None
-        row = stop
-        if row == begins and (hedge is None or hedge.mixture_.in_vain):
-            end = t0 + part.start + row
-            hedge = Hedge(left[row - 1])
-            first = max(hedge.left, end - HEDGE.back)
-            hedge.start(begin(detectors[second[row - 1]].change_point(end, first), end))
+            row, hedge = stop, hedge if lost is None else None
     return shown, hedge
 
 
 def stronger(evidence: list[Evidence], part: slice) -> Stronger:
-    """Return the evidence of the detector that is nearer to an alarm, in each row of a part."""
-    levels, others = (one.level[part].tolist() for one in evidence)
-    left, of_others = (one.left[part].tolist() for one in evidence)
-    second = [other > level for level, other in zip(levels, others, strict=True)]
-    places = range(len(levels))
-    return (
-        [others[i] if second[i] else levels[i] for i in places],
-        [of_others[i] if second[i] else left[i] for i in places],
-        second,
-    )
+    """Return the evidence of the detector that is closer to an alarm, for each row of a part."""
+    first, second = (one.of(part) for one in evidence)
+    is_second = second.level > first.level
+    level = np.where(is_second, second.level, first.level)
+    return level.tolist(), np.where(is_second, second.left, first.left).tolist(), is_second.tolist()
 
 
 def _put(shown: Side, part: slice, new: Side) -> Side:
-    """New predictions for some rows."""
+    """Return predictions `shown`, with new ones for some rows."""
     if len(shown[0]) == part.stop - part.start:
         return new
     P, spread = shown[0].copy(), None if shown[1] is None else shown[1].copy()
@@ -134,8 +119,8 @@ def _put(shown: Side, part: slice, new: Side) -> Side:
 def odds(losses: Array, new: int) -> float:
     """Return the odds that the stream has changed, given losses of which the last `new` led to a suspicion.
 
-    Ranks do not tell how far beyond all others a loss is: one r times as large as all before it is taken to be r times
-    as rare, as it is where losses have just a mean.
+    Ranks do not say how far beyond all others a loss is. A loss r times as large as all before it counts as r times as
+    rare: this is so if losses have hardly more than a finite mean.
     """
     before = losses[: len(losses) - new]
     most = before.max() if len(before) >= HEDGE.least else 0.0

@@ -1,4 +1,4 @@
-"""What happened in the last rows: predictions and losses of incumbent, candidate and mixture, by row number."""
+"""History: predictions and losses of incumbent, candidate and mixture for the last rows, by row number."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from nystream.runtime.types import Array
 __all__ = ["History", "Past"]
 
 SURE_SCORE = 10.0
-"""Scores of sparse experts for a class that they did not know count as minus this."""
+"""Sparse experts give a class that they did not know minus this score."""
 KNOWN, USUAL = 50, 500
-"""Losses before a change that tell what was usual for the incumbent, at least and at most."""
+"""Losses before a change that say what was usual for the incumbent: at least and at most so many."""
 
 
 class Past(Params):
@@ -65,21 +65,21 @@ class Past(Params):
 
 
 class History(Params):
-    """Predictions, losses and answers of sparse experts for the last rows.
+    """Predictions and losses of the last rows, and outputs of the sparse experts.
 
     Parameters
     ----------
     classes : bool
     size : int
-        Rows of predictions and answers.
+        Rows of predictions and outputs that are kept.
     losses : int
-        Rows of losses, at least.
+        Rows of losses that are kept, at least.
     """
 
     losses_: Past
-    """Of the incumbent, the candidate, and what was predicted."""
+    """Losses of the incumbent, the candidate, and what was predicted."""
     incumbent_: Past
-    """Its predictions; for targets, then what its experts that never forget say."""
+    """Predictions of the incumbent; for targets, beside them those of its experts that never forget."""
     candidate_: Past
     """The same of the candidate."""
     answers_: Past | None
@@ -100,7 +100,7 @@ class History(Params):
 
     # -- writing -----------------------------------------------------------------------------------------------------
     def put_incumbent(self, row: int, side: Learnt, answers: Array | None) -> None:
-        """Store predictions of the incumbent, and answers of the sparse experts, from a row on."""
+        """Store predictions of the incumbent, and outputs of the sparse experts, from a row on."""
         self.incumbent_.put(row, _stored(side))
         self.put_answers(row, answers)
 
@@ -112,19 +112,19 @@ class History(Params):
         self.candidate_.put(row, _stored(side))
 
     def put_candidate_losses(self, row: int, losses: Array) -> None:
-        """Store losses of the candidate for rows of which the others are stored."""
+        """Store losses of the candidate for rows whose other losses are stored."""
         all_losses = self.losses_.get(row, row + len(losses))
         all_losses[:, 1] = losses
         self.losses_.put(row, all_losses)
 
     def promote(self) -> None:
-        """Make the candidate's rows those of the incumbent, and the other way round."""
+        """Exchange the rows of candidate and incumbent."""
         self.incumbent_, self.candidate_ = self.candidate_, self.incumbent_
         self.losses_.store_[:, :2] = self.losses_.store_[:, 1::-1].copy()
 
     # -- reading -----------------------------------------------------------------------------------------------------
     def predictions(self, begin: int, end: int) -> tuple[Array, Array | None]:
-        """Return what the incumbent predicted, and for targets what its experts that never forget said."""
+        """Return predictions of the incumbent, and for targets those of its experts that never forget."""
         own, K = self.incumbent_.get(begin, end), self.outputs_
         return own[:, :K], None if self.classes else own[:, K:]
 
@@ -141,8 +141,8 @@ class History(Params):
         return losses[:, 0], losses[:, 1], losses[:, 2]
 
     def usual_squares(self, labels: Array, since: int, begun: int) -> Array | None:
-        """Return (K,) mean squared losses of the incumbent, begun at row `begun`, over the last rows before row
-        `since`, whose labels are `labels`.
+        """Return (K,) mean squared losses of the incumbent, which began at row `begun`, over the last rows before row
+        `since`. `labels`: labels of these rows.
         """
         n = min(len(labels), since - begun, USUAL)
         if self.classes or n < KNOWN:
@@ -171,14 +171,12 @@ def _stored(side: Learnt) -> Array:
 
 
 def _with_classes(rows: Array, new: int) -> Array:
-    """Return logarithms of probabilities with columns for classes that were not known."""
+    """Return logarithms of probabilities with columns for new classes."""
     return np.pad(rows, ((0, 0), (0, new)), constant_values=math.log(LEAST))
 
 
 def _with_scores(rows: Array, C: int, new: int) -> Array:
-    """Return scores (n, experts times C) of classes, C = 1 where there were two, with columns for classes that were
-    not known.
-    """
+    """Return scores (n, experts times C), with C = 1 for two classes, with columns for new classes."""
     known = rows.reshape(len(rows), -1, C)
     known = np.concatenate([-known, known], axis=2) if C == 1 else known
     return np.pad(known, ((0, 0), (0, 0), (0, new)), constant_values=-SURE_SCORE).reshape(len(rows), -1)

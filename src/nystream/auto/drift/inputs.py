@@ -17,29 +17,29 @@ from nystream.runtime.types import Array
 __all__ = ["CENTRED", "QUIET", "InputDetector", "Shift", "centred", "distances", "follow_time", "location", "moved"]
 
 FAR = 5.0
-"""Deviations beyond which a value is no farther."""
+"""A value counts as at most so many units from the centre."""
 CENTRED = 50
-"""Rows after which the centre of the columns is computed again, from twice as many: it follows trends and seasons."""
+"""The centres of the columns are computed every so many rows, from twice as many: they follow trends and seasons."""
 HELD = 0.5
-"""Units by which the middle of the last 100 rows has to differ from the base of a column to be its centre: five
-standard errors. A centre that moved by chance would make distances of columns with few different values incomparable.
+"""The middle of the last 100 rows becomes the centre of a column if it differs from the base by so many units: five
+standard errors. If centres moved by chance, distances would not be comparable in columns with few different values.
 """
 PLACED, PLACES = 500, 1500
-"""Rows after which the units of the columns are computed again, and rows that they are computed from."""
+"""The units of the columns are computed every so many rows, from so many rows."""
 AUTOCORRELATION = 0.5
-"""A column whose successive values correlate more than this is a function of time and does not count."""
+"""A column whose successive values correlate more than this is a function of time and is ignored."""
 ALERT = 100
-"""Rows after an input shift in which the loss may confirm it."""
+"""Rows after an input shift in which the loss can confirm it."""
 QUIET = (0, 0, 0)
-"""No alert."""
+"""The value of `alert_` if there has been no shift."""
 RARE = 1e-4
-"""Chance that any column is said to have shifted where none did."""
+"""Chance that some column is named although none shifted."""
 MORE = 1.5
-"""A column that moves along with time has shifted only if it moved so many times as far as it usually does."""
+"""A column that moves with time has shifted only if it moved so many times as far as usual."""
 STRONG = 3.0
-"""Mean squared deviation, in units of the column, from which on a column is named in a warning."""
+"""Mean squared deviation, in units of the column, from which a column is named in a warning."""
 MOST = 5
-"""Columns that are named."""
+"""Columns that are named, at most."""
 
 
 class Shift(NamedTuple):
@@ -59,11 +59,11 @@ class InputDetector(Params):
     """A `RankDetector` on the distance of rows from the rows just before them, net of what time explains.
 
     The distance is the mean over the columns of squared deviations from a centre, in units of the column. The centre
-    is the trimmed mean of the last 1,500 rows, or of the last 100 where that differs by more than chance: it follows
+    is the trimmed mean of the last 1,500 rows, or of the last 100 if that differs by more than chance: it follows
     trends and seasons. The unit is the deviation from means of 100 rows. Columns that are a function of time (a date, a
-    counter, an odometer, the hour of the day) have successive values that correlate: they do not count. An input shift
-    by itself is a warning; it becomes an alarm where the loss confirms it. Where memory suffices for fewer than 150
-    rows, inputs are not watched.
+    counter, an odometer, the hour of the day) are ignored; their successive values correlate. An input shift alone is a
+    warning; it becomes an alarm if the loss confirms it. If memory suffices for fewer than 150 rows, inputs are not
+    watched.
 
     Parameters
     ----------
@@ -73,11 +73,11 @@ class InputDetector(Params):
 
     ranks_: RankDetector
     where_: Array | None
-    """(2, D) centre and unit of each column, nan where it does not count; None in the first rows."""
+    """(2, D) centre and unit of each column, nan for columns that are ignored; None in the first rows."""
     base_: Array
-    """(D,) means over many rows; the centre is that of the last ones where it differs clearly."""
+    """(D,) base of each column: its mean over many rows."""
     alert_: tuple[int, int, int]
-    """The last shift: `since`, `row` and `until` of `Shift`; 0 each: there was none."""
+    """`since`, `row` and `until` of the last `Shift`; all 0 if there was none."""
 
     def __init__(self, reach: int) -> None:
         self.reach = at_least("reach", reach, 1)
@@ -88,10 +88,10 @@ class InputDetector(Params):
         self.where_, self.base_, self.alert_ = None, np.zeros(0), QUIET
 
     def shifts(self, X: Array, t: int, last: Callable[[int], Rows], reach: int) -> list[Shift]:
-        """Detect shifts in these rows, which begin at row t; the first of the list is the one of before.
+        """Return the shifts in these rows, which begin at row t, after the last shift before them.
 
-        `last(n)` gives the last n rows, up to the end of these; `reach` rows before these are there. Nothing depends on
-        how rows are cut into blocks, nor on decisions about losses.
+        `last(n)` returns the last n rows, up to the end of these; `reach` rows before these are kept. Nothing depends
+        on how rows are cut into blocks, nor on decisions about losses.
         """
         found, first, end = [Shift(*self.alert_)], t, t + len(X)
         while t < end:
@@ -116,13 +116,13 @@ class InputDetector(Params):
         return found
 
     def _centre(self, X: Array) -> None:
-        """Follow the columns by these rows, the last ones."""
+        """Compute the centres from the last rows."""
         assert self.where_ is not None
         unit = self.where_[1]
         self.where_ = np.stack([centre_of(self.base_, _middles(X[None])[0], unit), unit])
 
     def _place(self, X: Array) -> None:
-        """Compute units from the last rows, and measure the distances that the next ones are ranked among in them."""
+        """Compute bases and units from the last rows, and their distances, which the next ones are ranked among."""
         net, self.base_, unit = net_of_time(X)
         if not len(net):
             return  # too few rows are kept to know where columns lie
@@ -134,7 +134,7 @@ class InputDetector(Params):
         self._centre(X[-2 * CENTRED :])
 
     def widen(self, d: int) -> None:
-        """More columns, which do not count until their units are known."""
+        """Add columns, which are ignored until their units are known."""
         if self.where_ is not None:
             more = d - self.where_.shape[1]
             self.where_ = np.pad(self.where_, ((0, 0), (0, more)), constant_values=np.nan)
@@ -146,13 +146,13 @@ class InputDetector(Params):
 
 
 def centre_of(base: Array, middle: Array, unit: Array) -> Array:
-    """The centre of each column: its base over many rows, or the middle of the last ones where that differs clearly."""
+    """Return the centre of each column: its base, or the middle of the last rows if that differs clearly."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where(np.abs(middle - base) > HELD * unit, middle, base)
 
 
 def net_of_time(X: Array) -> tuple[Array, Array, Array]:
-    """Rows minus the centres of their groups of 50, and base and unit of each column.
+    """Return rows minus the centres of their groups of 50, and base and unit of each column.
 
     The first 100 rows, and with fewer than 150 all of them, are left out.
     """
@@ -169,9 +169,9 @@ def net_of_time(X: Array) -> tuple[Array, Array, Array]:
 
 
 def _middles(groups: Array) -> Array:
-    """(m, D) means of the known values of the columns of groups (m, n, D) of rows, without the tenth at either end.
+    """Return (m, D) trimmed means of the columns of groups (m, n, D) of rows, without the tenth at either end.
 
-    One value far out would move a mean, and medians of few different values jump. nan where nothing is known.
+    A single far value moves a plain mean, and the median of few different values jumps. nan if no value is known.
     """
     known = np.isfinite(groups)
     ordered = np.sort(np.where(known, groups, np.inf), axis=1)
@@ -183,7 +183,7 @@ def _middles(groups: Array) -> Array:
 
 
 def follow_time(X: Array) -> Array:
-    """(D,) whether a column is a function of time: its successive values correlate by more than one half."""
+    """Return (D,) whether a column is a function of time: its successive values correlate by more than one half."""
     mean, unit = location(X)
     with np.errstate(over="ignore", invalid="ignore"):
         Z = (X - mean) / unit
@@ -193,7 +193,7 @@ def follow_time(X: Array) -> Array:
 
 
 def _strongest(X: Array, where: Array) -> tuple[int, ...]:
-    """Places of the columns that deviate most in these rows: those that do so strongly, or else the first."""
+    """Return the places of the columns that deviate strongly in these rows, or else of the one that deviates most."""
     with np.errstate(over="ignore", invalid="ignore"):
         Z = np.clip((X - where[0]) / where[1], -FAR, FAR) ** 2
     known = np.isfinite(Z)
@@ -204,7 +204,7 @@ def _strongest(X: Array, where: Array) -> tuple[int, ...]:
 
 
 def location(X: Array) -> Array:
-    """(2, D) mean and standard deviation of the known values of each column; nan where there are none."""
+    """Return (2, D): mean and standard deviation of the known values of each column; nan if there are none."""
     known = np.isfinite(X)
     n = np.maximum(known.sum(axis=0), 1)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -216,22 +216,22 @@ def location(X: Array) -> Array:
 
 
 def centred(where: Array, X: Array) -> Array:
-    """A `location` with the units of another, in the middle of these rows; a column without known values stays."""
+    """Return a `location` with the mean of these rows and the units of another. Columns without known values stay."""
     middle = location(X)[0]
     return np.stack([np.where(np.isnan(middle), where[0], middle), where[1]])
 
 
 def distances(X: Array, where: Array) -> Array:
-    """(n,) means over the known columns of squared deviations from a `location`."""
+    """Return (n,) means over the known columns of squared deviations from a `location`."""
     return far(np.ascontiguousarray(X), where, FAR)
 
 
 def moved(before: Array, after: Array, names: list[str]) -> tuple[str, ...]:
-    """Columns whose distribution differs since a change point, by the test of Kolmogorov and Smirnov.
+    """Return the columns whose distribution differs since a change point, by the test of Kolmogorov and Smirnov.
 
-    The largest distances between the distribution functions come first; missing counts as the largest value. A column
-    that moves along with time differs from one half of the rows before to the other, too: that much is usual for it,
-    and only what exceeds it counts.
+    The columns with the largest distances between their distribution functions come first. A missing value counts as
+    the largest value. A column that moves with time also differs between the two halves of the rows before the change.
+    That much is usual for it, and it has to differ by 1.5 times as much.
     """
     if not len(before) or not len(after):
         return ()
@@ -244,7 +244,7 @@ def moved(before: Array, after: Array, names: list[str]) -> tuple[str, ...]:
 
 
 def _apart(before: Array, after: Array) -> tuple[Array, Array]:
-    """(D,) the largest distance between the distribution functions of each column, and what is possible by chance."""
+    """Return (D,) largest distances between distribution functions, and the distances that are possible by chance."""
     m, n, d = len(before), len(after), before.shape[1]
     apart = np.empty(d)
     for j in range(d):

@@ -13,47 +13,45 @@ from nystream.scaling.ring import Ring
 __all__ = ["REACH", "Afforded", "beside", "fit_together", "reach_of"]
 
 REACH = 1700
-"""Rows back that a change is put, and a candidate begun, at most."""
+"""An estimated change point, where a candidate begins, is at most so many rows back."""
 PAST = 0.03
-"""Of the memory: what predictions and answers for the last rows may take, which a candidate begins with."""
+"""Part of the memory for predictions of the last rows, which a candidate begins with."""
 
 SMALLEST = 0.4
-"""Landmarks of a candidate over those of the old one, or over those that it had before it grew, at least; with
-fewer it would not catch up."""
+"""Landmarks of a candidate, as a part of those that the incumbent has or had before it grew, at least. With fewer it
+would not catch up."""
 
 
 class Afforded(NamedTuple):
     """The sizes that the budget allows."""
 
     recipe: Recipe
-    """Of the candidate."""
+    """Sizes of the candidate."""
     refreshes: bool
-    """Whether the old one can be rebuilt or refreshed while both live; if not, that waits."""
+    """Whether the incumbent can be refitted while there is a candidate; if not, its refits wait."""
 
 
 def beside(old: Ensemble, recipe: Recipe, budget: float, more: int) -> Afforded | None:
-    """Return the largest sizes of this shape for a candidate beside the incumbent; None if the budget does not
-    suffice.
-    """
+    """Return the largest sizes of this shape for a candidate beside the incumbent; None if the budget is too small."""
     d, outputs, codes = old.d_, old.outputs_, old.classes
-    held = _held(old, d, outputs, more) if old.warm or old.begun_ else SLACK * old.nbytes  # between two rebuilds
+    held = _held(old, d, outputs, more) if old.warm or old.begun_ else SLACK * old.nbytes  # between two full refits
     try:
-        young = in_memory(recipe, Need(budget - held, d, outputs, codes, more))
+        candidate = in_memory(recipe, Need(budget - held, d, outputs, codes, more))
     except ValueError:
         return None
     rebuilt = old.begun_ > 0 and (old.growing_ or not old.warm)
-    if rebuilt and _with_old_rebuilt(old, young, d, outputs, more) > budget:
-        young = young.resized(rough=0, change=0)
-    while rebuilt and _with_old_rebuilt(old, young, d, outputs, more) > budget and young.landmarks > 1:
-        young = young.scaled(0.8, 0.8)
-    if young.landmarks < SMALLEST * min(recipe.landmarks, old.expert_set_.recipe.landmarks):
+    if rebuilt and _during_refit(old, candidate, d, outputs, more) > budget:
+        candidate = candidate.resized(rough=0, change=0)
+    while rebuilt and _during_refit(old, candidate, d, outputs, more) > budget and candidate.landmarks > 1:
+        candidate = candidate.scaled(0.8, 0.8)
+    if candidate.landmarks < SMALLEST * min(recipe.landmarks, old.expert_set_.recipe.landmarks):
         return None
-    return Afforded(young, _with_old_rebuilt(old, young, d, outputs, more) <= budget)
+    return Afforded(candidate, _during_refit(old, candidate, d, outputs, more) <= budget)
 
 
 def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool, more: int) -> tuple[int, int]:
-    """Return the past rows to keep at the beginning of a block, of inputs and of predictions, and the rows after an
-    alarm in which these are still kept during a warm start.
+    """Return how many past rows of inputs and predictions to keep, and for how many rows after an alarm a warm start
+    can still use them.
     """
     ahead, columns = recipe.rows_at_once(outputs), 1 if codes and outputs == 2 else outputs
     each = (2 if codes else 4) * outputs + more * columns
@@ -62,20 +60,20 @@ def reach_of(recipe: Recipe, memory: float, d: int, outputs: int, *, codes: bool
     return reach, max(0, min(recipe.late, room - reach))
 
 
-def fit_together(old: Ensemble, young: Recipe, d: int, outputs: int, budget: float, more: int) -> bool:
-    """Return whether both fit with so many columns and classes, while the incumbent is not refitted."""
-    return _held(old, d, outputs, more) + largest_bytes(young, d, outputs, codes=old.classes, more=more) <= budget
+def fit_together(old: Ensemble, candidate: Recipe, d: int, outputs: int, budget: float, more: int) -> bool:
+    """Return whether both ensembles fit with so many columns and classes, while the incumbent is not refitted."""
+    return _held(old, d, outputs, more) + largest_bytes(candidate, d, outputs, codes=old.classes, more=more) <= budget
 
 
-def _with_old_rebuilt(old: Ensemble, young: Recipe, d: int, outputs: int, more: int) -> float:
-    """Return the bytes while the incumbent is refitted and the candidate is at its largest. Rows are kept once."""
+def _during_refit(old: Ensemble, candidate: Recipe, d: int, outputs: int, more: int) -> float:
+    """Return the bytes of both while the incumbent is refitted and the candidate is largest. They share kept rows."""
     codes, r = old.classes, old.expert_set_.recipe
-    beside = SLACK * (warmup_bytes(young, d, outputs, codes=codes) + _stack(young, outputs, more, codes))
+    beside = SLACK * (warmup_bytes(candidate, d, outputs, codes=codes) + _stack(candidate, outputs, more, codes))
     if old.growing_ or not old.warm:
         r = old.larger if old.growing_ else r
         return largest_bytes(r, d, outputs, codes=codes, more=more) + beside
     refreshed = update_bytes(r, d, outputs, codes=codes) + _stack(r, outputs, more, codes)
-    refreshed += Ring.nbytes_for(max(r.ring, young.warmup) + r.late, 2 * d + 3 * (1 if codes else outputs) + 2)
+    refreshed += Ring.nbytes_for(max(r.ring, candidate.warmup) + r.late, 2 * d + 3 * (1 if codes else outputs) + 2)
     return SLACK * refreshed + beside
 
 

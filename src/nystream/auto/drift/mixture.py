@@ -17,20 +17,20 @@ from nystream.solvers.stacker import ROUNDING, RidgeStacker, SoftmaxStacker
 __all__ = ["Correction", "Inputs", "Mixture"]
 
 KEEP, RIDGE = 0.998, 1.0
-"""Of the stack: what a row keeps of its weight from row to row, and what draws it to the young one."""
+"""Of the stack: what a row keeps of its weight per row, and the ridge, which draws the stack to the candidate."""
 FIRST_AGE = (100, 10)
-"""Shares begin as if so many rows had been mixed, without and with a young one: the more, the less they move."""
+"""Shares begin as if so many rows had been mixed, without and with a candidate; with more rows they move less."""
 RATE = 0.05
-"""Of the running means of squared losses."""
+"""Rate of the running means of squared losses."""
 TINY = 1e-300
 EXACT = 1e-12
-"""Of the labels' variance: losses that are less count as this much where likelihoods are compared."""
+"""Losses count as at least this part of the labels' variance when likelihoods are compared."""
 LEAST = 1e-6
-"""Probabilities below count as this in losses and in the stack."""
+"""Probabilities below this count as this in losses and in the stack."""
 
 
 class Correction(RidgeStacker):
-    """Least squares whose weights shrink to 0: a correction that is added to a prediction."""
+    """Least squares with weights that shrink to 0: a correction that is added to a prediction."""
 
     total: ClassVar[float] = 0.0
 
@@ -45,46 +45,47 @@ class Inputs(NamedTuple):
     """The inputs of the mixture for some rows, known before their labels."""
 
     X: Array
-    """(n, D)"""
+    """(n, D) rows."""
     old: Array
     """(n, K) predictions of the incumbent."""
     core: Array | None
-    """(n, K) for targets, what its experts that do not forget say."""
+    """(n, K) for targets, predictions of its experts that never forget."""
     young: Array | None
-    """(n, K) predictions of the young one, where there is one."""
+    """(n, K) predictions of the candidate, if there is one."""
     recalled: Array | None = None
-    """(n, K) predictions of an ensemble of before, where its regime is back."""
+    """(n, K) predictions of a recalled model, if there is one."""
 
 
 class Mixture(Params):
-    """Mixes the incumbent, the candidate, and a stack of both whose weights move every 10 rows. For targets a line
-    joins them: the lasting experts of the incumbent times a slope plus a constant, which begin at 0 and move every
-    row (a sensor that is replaced, a sign that turns). A `FewRowRidge` joins them too. Where a regime is back, the
-    recalled model is one more member, and takes the incumbent's place in the stack.
+    """Mixes several members by their losses.
 
-    Shares follow the members' losses (`nystream._core.auto.drift.fading_shares`), of every target by itself, of
+    - The incumbent, the candidate, and a stack of both, whose weights are updated every 10 rows.
+    - For targets a line: a slope times the prediction of the incumbent's experts that never forget, plus a constant.
+      Both begin at 0 and are updated at every row. It helps where a sensor is replaced or a sign turns.
+    - A `FewRowRidge`.
+    - A recalled model, if there is one. It also takes the incumbent's place in the stack.
+
+    Shares follow the members' losses (`nystream._core.auto.drift.fading_shares`): for each target by itself, for all
     classes together. Predictions are those of `Auto`: targets, or logarithms of probabilities.
 
     Parameters
     ----------
     classes : bool
     rows : int
-        Of the few_row_ridge.
+        Rows that the few-row ridge learns.
     young : bool, default True
         Whether there is a candidate.
     recalled : bool, default False
-        Whether there is one of before too.
+        Whether there is a recalled model.
     """
 
     stack_: Correction | SoftmaxStacker | None
     line_: Correction | None
     few_row_: FewRowRidge
     shares_: Array
-    """(G, M)"""
+    """(G, M) shares of the members, for each target or for all classes together."""
     powers_: Array
     """(G, M) running means of squared losses."""
-    doubt_: float = 0.0
-    """The few-row ridge's share where a suspicion began."""
     shift_: Array
     scale_: Array
 
@@ -95,11 +96,11 @@ class Mixture(Params):
         self.recalled = recalled
 
     def start(self, labels: Array, outputs: int, where: Array, usual: Array | None = None) -> None:
-        """Begin. The last labels (n, K) give the scale of targets and are not used for classes; `where` is the
-        location of the inputs.
+        """Begin. The last labels (n, K) give the scale of targets; for classes they are not used. `where`: location of
+        the inputs.
 
-        `usual`: (K,) mean squared losses of before, which running means begin with; None: with the first loss, which
-        after a change is far above what a member that is right will lose, so that shares would hardly move.
+        `usual`: (K,) mean squared losses before the change, which running means begin with. With None they begin with
+        the first loss. After a change that loss is far above the loss of a right member, so shares would hardly move.
         """
         groups, members = 1 if self.classes else outputs, 2 + 2 * self.young + (not self.classes) + self.recalled
         self.stack_ = self.line_ = None
@@ -122,22 +123,14 @@ class Mixture(Params):
         self.age_ = FIRST_AGE[self.young]
 
     def doubt(self, odds: float) -> None:
-        """Set the shares where a suspicion begins by the odds of a change alone. The rows that led to it were
-        selected by the incumbent's losses and prove nothing.
+        """Set the shares at the beginning of a hedge by the odds of a change alone: the rows so far were selected by
+        the incumbent's losses, so they prove nothing about it.
         """
         others = odds / (1 + odds)
-        self.doubt_ = others / (self.shares_.shape[1] - 1)
-        self.shares_[:, 0], self.shares_[:, 1:] = 1 - others, self.doubt_
-
-    @property
-    def in_vain(self) -> bool:
-        """Return whether the few-row ridge has lost share since `doubt`."""
-        return bool(self.shares_[:, -1].mean() < self.doubt_)
+        self.shares_[:, 0], self.shares_[:, 1:] = 1 - others, others / (self.shares_.shape[1] - 1)
 
     def run(self, inputs: Inputs, Y: Array, weights: Array | None) -> tuple[Array, Array]:
-        """Return predictions (n, K) before each label in Y (n, K) or (n, 1), and the incumbent's part of them (n,
-        G).
-        """
+        """Return predictions (n, K), each before its label in Y (n, K) or (n, 1), and the incumbent's part (n, G)."""
         if not len(Y):
             return inputs.old, np.empty((0, len(self.shares_)))
         if self.classes:
@@ -147,11 +140,11 @@ class Mixture(Params):
                 stacked = self.stack_.run(_scores(_known(inputs), inputs.young), labels, weights)[:, 0]
                 members += [np.exp(inputs.young), stacked]
             members += [self.few_row_.run(inputs.X, Y, weights)]
-            said = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
-            right = np.take_along_axis(said, labels.astype(np.intp)[:, None, None], axis=2)
+            predictions = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
+            right = np.take_along_axis(predictions, labels.astype(np.intp)[:, None, None], axis=2)
             losses = np.ascontiguousarray(-np.log(np.maximum(right, LEAST)).transpose(0, 2, 1))
             shares = fading_shares(losses, self.shares_, self.powers_, self.age_, 0.0, weights)
-            P, carried = self._mixed(said, shares), (shares * self._of_old).sum(axis=-1)
+            P, carried = self._mixed(predictions, shares), (shares * self._of_old).sum(axis=-1)
         else:
             T = self._standardised(Y)
             assert T is not None
@@ -161,9 +154,9 @@ class Mixture(Params):
         return P, carried
 
     def gains_of_old(self, old: Array, Y: Array, usual: Array | None) -> Array:
-        """Return (n,) log likelihoods of the first rows by the incumbent less those by a few-row ridge.
+        """Return (n,) log likelihoods of the first rows by the incumbent, less those by the few-row ridge.
 
-        old : (n, K) predictions of the incumbent; the ridge learns the other rows before it predicts one of them.
+        old : (n, K) predictions of the incumbent. The ridge predicts each row from the others.
         usual : (K,) mean squared losses of the incumbent before the change.
         """
         missing, variances = self.few_row_.left_out(len(Y))
@@ -187,16 +180,16 @@ class Mixture(Params):
             if inputs.young is not None and self.stack_ is not None:
                 members += [np.exp(inputs.young), self.stack_.predict(_scores(_known(inputs), inputs.young))[:, 0]]
             members += [self.few_row_.predict(inputs.X)]
-            said = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
+            predictions = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
         else:
-            said = together(self._targets_of(inputs), *inputs.old.shape)
+            predictions = together(self._targets_of(inputs), *inputs.old.shape)
         shares = np.broadcast_to(self.shares_, (len(inputs.old), *self.shares_.shape))
-        return self._mixed(said, shares), (shares * self._of_old).sum(axis=-1)
+        return self._mixed(predictions, shares), (shares * self._of_old).sum(axis=-1)
 
     def carried(self) -> float:
-        """The incumbent's part of the next prediction, the mean over targets.
+        """Return the incumbent's part of the next prediction, the mean over targets.
 
-        Its own share and the line's, and its part of the stack's by the sizes of the stack's weights.
+        It is its own share, that of the line, and a part of the stack's share by the sizes of the stack's weights.
         """
         assert self.stack_ is not None
         weights = self.stack_.weights_[:, :2] if self.classes else self.stack_.weights_[0] + (0.0, 1.0)
@@ -214,18 +207,18 @@ class Mixture(Params):
         self.powers_ = self.powers_[:, :-1].copy()
 
     def grow(self, outputs: int) -> None:
-        """More classes."""
+        """Add classes."""
         if isinstance(self.stack_, SoftmaxStacker):
             self.stack_.grow(outputs)
         self.few_row_.grow(outputs)
         self.shift_, self.scale_ = np.zeros(outputs), np.ones(outputs)
 
     def widen(self, d: int) -> None:
-        """More columns."""
+        """Add columns."""
         self.few_row_.widen(d)
 
     def _targets_of(self, inputs: Inputs, T: Array | None = None, weights: Array | None = None) -> tuple[Array, ...]:
-        """Return (n, K) standardised predictions of the members; with targets T, members that learn then learn them."""
+        """Return the members' standardised predictions (n, K). If targets T are given, members then learn them."""
         A, B, C, D = (self._standardised(V) for V in (inputs.old, inputs.young, inputs.core, inputs.recalled))
         assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
         members = [A]
@@ -259,13 +252,13 @@ class Mixture(Params):
 
 @cache
 def _parts_of_old(young: bool, recalled: bool, line: bool) -> Array:
-    """(M,) which part of each member is the incumbent's: half of the stack and all of the line are."""
+    """Return (M,) which part of each member is the incumbent's: half of the stack and all of the line."""
     stacked = [0.0, 0.0 if recalled else 0.5] if young else []
     return np.array([1.0, *stacked, *([1.0] if line else []), 0.0, *([0.0] if recalled else [])])
 
 
 def _known(inputs: Inputs) -> Array:
-    """What the candidate is stacked with."""
+    """Return the predictions that the candidate is stacked with."""
     return inputs.old if inputs.recalled is None else inputs.recalled
 
 

@@ -1,24 +1,24 @@
-"""Records of drift alarms and warnings, and how they read in plain English."""
+"""Drift alarms and warnings: what is recorded of them, how they read in plain English, and callbacks for them."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from nystream.auto.drift.detectors import Detection
 from nystream.auto.drift.inputs import ALERT, Shift
 from nystream.runtime.params import Params
 
-__all__ = ["CREDIT", "OUTCOMES", "Alarm", "Records", "describe_columns", "own_columns"]
+__all__ = ["CREDIT", "OUTCOMES", "Alarm", "Listener", "Listeners", "Records", "describe_columns", "own_columns"]
 
 CREDIT = (1500, 0.15)
-"""Rows that candidates may learn: so many, and this part of all rows. Chosen on the streams of auto_drift.py."""
+"""Candidates may learn so many rows, and this part of all rows. Chosen on the streams of auto_drift.py."""
 ONCE_IN = 500
-"""Rows in which an alarm without a candidate, or a warning, is not noted again."""
+"""An alarm without a candidate, or a warning, is not recorded again within so many rows."""
 REMEMBERED = 256
-"""Alarms and warnings that are remembered, the last ones."""
+"""The last alarms and warnings are kept: so many."""
 
 OUTCOMES = {
     "running": "A candidate model learns beside the incumbent.",
@@ -30,34 +30,34 @@ OUTCOMES = {
     "no memory": "No candidate was started, or it had to stop: memory does not suffice for two models.",
     "unconfirmed": "The loss did not confirm it, so no candidate was started.",
 }
-"""What became of an alarm; `unconfirmed` is the outcome of a warning."""
+"""The outcome of an alarm, with the sentence for it; `unconfirmed` is the outcome of a warning."""
 NAMES = {
     "rise": "higher loss",
     "steady": "higher loss of steady experts",
     "fall": "lower loss",
     "inputs": "shifted inputs",
 }
-"""What a record calls the cause of a detection."""
+"""The name of a detection's cause in records."""
 CAUSES = {
     "higher loss": "The {loss} rose from {before:.4g} to {after:.4g}.",
     "higher loss of steady experts": "The loss of the experts that never forget rose from {before:.4g} to {after:.4g}.",
     "lower loss": "The {loss} fell from {before:.4g} to {after:.4g}.",
     "shifted inputs": "Inputs shifted, and the {loss} rose from {before:.4g} to {after:.4g}.",
 }
-"""Causes of alarms, and the sentences that tell them."""
+"""Causes of alarms, with the sentences for them."""
 PARTS = (
     (re.compile(r"(?:mean of target|share of class) \d+ by (.*)"), r"\1"),
     (re.compile(r"(?:sine|cosine) of the day of (.*)"), r"time of day of \1"),
     (re.compile(r"(?:sine|cosine) of the week of (.*)"), r"day of the week of \1"),
     (re.compile(r"(?:sine|cosine) of the year of (.*)"), r"time of the year of \1"),
 )
-"""What people call the numbers that the encoder makes of a column."""
+"""Names of the numbers that the encoder makes of a column, and what to call them."""
 MADE = re.compile(r"(?:filter|descent), output \d+")
-"""Columns of the experts that are outputs of sparse experts."""
+"""Names of columns that are outputs of sparse experts."""
 
 
 class Alarm(NamedTuple):
-    """A drift alarm or a warning; `str` tells it in a few sentences."""
+    """A drift alarm or a warning; `str` describes it in a few sentences."""
 
     row: int
     """Rows learnt when it was raised."""
@@ -67,23 +67,23 @@ class Alarm(NamedTuple):
     """A key of `CAUSES`: "higher loss", "higher loss of steady experts" (those that never forget), "lower loss", or
     "shifted inputs" (the distribution of inputs changed; of an alarm, the loss confirmed it)."""
     outcome: str
-    """What became of it: a key of `OUTCOMES`."""
+    """A key of `OUTCOMES`: what the alarm led to."""
     until: int
     """Rows learnt when the outcome was decided."""
     before: float
-    """Mean loss before the change point, of the rows that were compared with; nan of a warning."""
+    """Mean loss of the rows before the change point; nan for a warning."""
     after: float
-    """The same from the change point to the alarm."""
+    """Mean loss from the change point to the alarm; nan for a warning."""
     columns: tuple[str, ...]
-    """Columns, by name or place, whose distribution differs since, the most shifted first; five at most."""
+    """Columns, by name or place, whose distribution has changed, the most shifted first; five at most."""
     regime: int = -1
-    """The row at which the archived model began that was recalled; -1: none was."""
+    """The row at which the recalled model began; -1: no archived model was recalled."""
     loss: str = "loss"
-    """What `before` and `after` are: "squared error", "log loss", or "squared error over the targets' variances"."""
+    """The loss of `before` and `after`: "squared error", "log loss", or "squared error over the targets' variances"."""
 
     @property
     def level(self) -> str:
-        """ "warning" of an input shift that the loss did not confirm, else "alarm"."""
+        """The string "warning" for an input shift that the loss did not confirm, else "alarm"."""
         return "warning" if self.outcome == "unconfirmed" else "alarm"
 
     def __str__(self) -> str:
@@ -106,12 +106,12 @@ class Alarm(NamedTuple):
 
 
 def own_columns(names: Iterable[str]) -> tuple[str, ...]:
-    """The names of the user's columns, without those of the outputs of sparse experts."""
+    """Return the names of the user's columns, without those of outputs of sparse experts."""
     return tuple(name for name in names if not MADE.fullmatch(name))
 
 
 def describe_columns(names: Iterable[str]) -> list[str]:
-    """Name columns as people would, each once: "`temp`", "hour of `when`", "column 3" where columns have no names.
+    """Return readable names of columns, each once: "`temp`", "hour of `when`", "column 3" if columns have no names.
 
     >>> describe_columns(["mean of target 0 by hour of `when`", "hour of `when`", "temp", "3"])
     ['hour of `when`', '`temp`', 'column 3']
@@ -130,7 +130,7 @@ def _described(name: str) -> str:
 
 
 class Records(Params):
-    """Alarms and warnings, and what became of them."""
+    """Alarms and warnings, with their outcomes."""
 
     rows_: list[tuple[object, ...]]
 
@@ -147,23 +147,21 @@ class Records(Params):
         return [alarm for alarm in self.all if alarm.level == "alarm"]
 
     def add(self, alarm: Alarm) -> None:
-        """Note it, unless the same was noted not long ago: losses that stay high raise the alarm again and again."""
+        """Record an alarm or a warning, unless the last record is alike and recent: high losses raise many alarms."""
         last = Alarm(*self.rows_[-1]) if self.rows_ else None  # type: ignore[arg-type]
         repeats = last is not None and last.outcome == alarm.outcome and alarm.row - last.row < ONCE_IN
         if alarm.outcome == "running" or not repeats:
             self.rows_ = [*self.rows_[1 - REMEMBERED :], tuple(alarm)]
 
     def add_alarm(self, found: Detection, row: int, since: int, outcome: str, loss: str) -> None:
-        """Note an alarm at this row, with the change point that can be answered. A warning of a shift that it confirms
-        is no longer one.
-        """
+        """Record an alarm at this row, with the change point `since`. It replaces a recent warning."""
         warning = self.take_warning(row - ALERT - 1)
         cause = NAMES["inputs" if found.cause == "rise" and warning is not None else found.cause]
         columns = () if warning is None else warning.columns
         self.add(Alarm(row, since, cause, outcome, row, found.before, found.after, columns, loss=loss))
 
     def add_warning(self, shift: Shift, names: Callable[[], list[str]]) -> bool:
-        """Note a shift of the inputs, unless an alarm or a warning has just told of it; return whether it is noted."""
+        """Record an input shift, unless an alarm or a warning was just recorded. Return whether it was recorded."""
         if self.is_recent(shift.row - ALERT):
             return False
         all_names, row = names(), shift.row + 1
@@ -172,11 +170,11 @@ class Records(Params):
         return True
 
     def is_recent(self, row: int) -> bool:
-        """Whether the last alarm or warning was raised after this row."""
+        """Return whether the last alarm or warning was raised after this row."""
         return bool(self.rows_) and int(self.rows_[-1][0]) > row  # type: ignore[call-overload]
 
     def take_warning(self, row: int) -> Alarm | None:
-        """Remove the last record and return it, if it is a warning that was raised after this row."""
+        """Remove and return the last record, if it is a warning that was raised after this row."""
         if not self.is_recent(row) or self.rows_[-1][3] != "unconfirmed":
             return None
         *self.rows_, last = self.rows_
@@ -192,7 +190,48 @@ class Records(Params):
         return max(i for i, row in enumerate(self.rows_) if row[3] == "running")
 
     def note(self, **news: object) -> None:
-        """Change the record of the alarm that started the candidate."""
+        """Change fields of the record of the alarm that started the candidate."""
         k = self._place
         row = tuple(Alarm(*self.rows_[k])._replace(**news))  # type: ignore[arg-type]
         self.rows_ = [*self.rows_[:k], row, *self.rows_[k + 1 :]]
+
+
+Listener: TypeAlias = Callable[[Alarm], Any]
+
+
+class Listeners:
+    """Callbacks of one object, called once for every alarm; they are not saved, copied or cloned with it.
+
+    They are called after the rows of a `step` or `run` are learnt and the state is consistent, in the order in which
+    they were added. If some of them raise, all are called first, and then the first exception is raised.
+    """
+
+    def __init__(self) -> None:
+        self._callbacks: list[tuple[Listener, bool]] = []
+        self._row = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._callbacks)
+
+    def add(self, callback: Listener, *, warnings: bool, row: int) -> None:
+        """Add a callback for alarms after this row, and for warnings too if they are wanted."""
+        if not callable(callback):
+            raise TypeError(f"on_alarm takes a function of one alarm, got {callback!r}")
+        if not self._callbacks:
+            self._row = row
+        self._callbacks.append((callback, warnings))
+
+    def announce(self, records: Sequence[Alarm], row: int) -> None:
+        """Call the callbacks with the records that are new; `row`: rows learnt by now."""
+        new = [alarm for alarm in records if alarm.row > self._row]
+        self._row = row
+        errors: list[BaseException] = []
+        for alarm in new:
+            for callback, warnings in list(self._callbacks):
+                if warnings or alarm.level == "alarm":
+                    try:
+                        callback(alarm)
+                    except Exception as error:
+                        errors.append(error)
+        if errors:
+            raise errors[0]

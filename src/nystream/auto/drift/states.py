@@ -1,6 +1,6 @@
-"""The states of drift handling, and what leads from one to the next.
+"""The states of drift handling, and the events that lead from one to the next.
 
-A warning or an alarm starts something beside the incumbent; both are mixed; a test decides which stays.
+A suspicion or an alarm starts other models beside the incumbent; all are mixed; a test decides which stays.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ class State(Enum):
     """Which models predict the next row."""
 
     STEADY = "the incumbent"
-    WARNING = "a mixture of the incumbent and learners of few rows"
-    WARM_START = "the same; a candidate learns the rows since the estimated change point"
-    COMPARING = "a mixture of incumbent, candidate and learners of few rows; a test decides which of the two stays"
-    RECALLED = "a mixture of the promoted candidate and a recalled model, until that is of no more use"
+    WARNING = "a mixture of the incumbent, a line and the few-row ridge"
+    WARM_START = "the same mixture; meanwhile a candidate learns the rows since the change point"
+    COMPARING = "a mixture of these and the candidate; a test decides whether incumbent or candidate stays"
+    RECALLED = "a mixture of the promoted candidate and a recalled model, as long as that one helps"
 
 
 class Event(Enum):
-    """What leads to another state."""
+    """Events that lead to another state."""
 
     SUSPICION = "bets of a detector have won 50"
     ALL_CLEAR = "all bets are lost"
     ALARM = "bets have won 100,000, or the loss confirms an input shift"
     CAUGHT_UP = "the candidate has learnt all rows since the change point"
-    CHANGE_POINT_MOVED = "the change point is estimated again, at a later row"
+    CHANGE_POINT_MOVED = "the change point is estimated again and lies at a later row"
     PROMOTED = "the candidate is better: it becomes the incumbent"
-    PROMOTED_BESIDE_RECALLED = "the same, and a recalled model is still of use"
+    PROMOTED_BESIDE_RECALLED = "the same, and there is a recalled model, which stays for a while"
     DISCARDED = "the candidate is not better, the next alarm came first, or memory does not suffice"
-    NO_MORE_USE = "the recalled model does not improve the predictions any more"
+    NO_MORE_USE = "the recalled model no longer improves the predictions"
 
 
 TRANSITIONS = {
@@ -53,7 +53,7 @@ TRANSITIONS = {
     (State.RECALLED, Event.NO_MORE_USE): State.STEADY,
     (State.RECALLED, Event.ALARM): State.WARM_START,
 }
-"""The state after an event. Everything else does not happen."""
+"""The state after an event. Other pairs do not happen."""
 
 
 class Comparing(Params):

@@ -6,16 +6,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from nystream.auto.drift.archive import EVERY, Archive
-from nystream.auto.drift.block import Course, Last
-from nystream.auto.drift.change_point import LOOKS, first_of_new
-from nystream.auto.drift.detectors import NEVER, RankDetector
-from nystream.auto.drift.hedge import HEDGE, Hedge, Stronger, hedge_rows, odds
-from nystream.auto.drift.history import USUAL, History, Past
-from nystream.auto.drift.inputs import PLACES, centred, location, moved
-from nystream.auto.drift.mixture import Inputs, Mixture
-from nystream.auto.drift.promotion import CHECK, LOOK_BACK, SURE, advantage, of_use, verdict
-from nystream.auto.drift.records import Records, own_columns
-from nystream.auto.drift.sides import (
+from nystream.auto.drift.block import (
+    Course,
+    Last,
     Side,
     concatenate,
     join,
@@ -26,8 +19,16 @@ from nystream.auto.drift.sides import (
     rest_of,
     spread_of,
 )
+from nystream.auto.drift.change_point import LOOKS, first_of_new
+from nystream.auto.drift.detectors import NEVER, RankDetector
+from nystream.auto.drift.hedge import HEDGE, Hedge, Stronger, hedge_rows, odds
+from nystream.auto.drift.history import USUAL, History, Past
+from nystream.auto.drift.inputs import PLACES, centred, location, moved
+from nystream.auto.drift.mixture import Inputs, Mixture
+from nystream.auto.drift.promotion import CHECK, LOOK_BACK, SURE, advantage, of_use, verdict
+from nystream.auto.drift.records import Records, own_columns
 from nystream.auto.drift.states import TRANSITIONS, Comparing, Event, Recalled, State
-from nystream.auto.drift.warm_start import Known, Told, WarmStart
+from nystream.auto.drift.warm_start import Known, Store, WarmStart
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import Answer, Learnt, Rows, part_of
@@ -42,24 +43,24 @@ class Sizes:
     """Values of the succession, chosen on seeds 0 to 3 of benchmarks/drift/auto_drift.py."""
 
     calm: int = 200
-    """Rows of a candidate's age before which an alarm starts no other: the first losses after a change are large."""
+    """An alarm starts no other candidate before this age of the candidate: first losses after a change are large."""
     returned: int = 30
-    """Rows of a candidate's age up to which archived models are tried again: two or three rows are too few."""
+    """Archived models are tried again up to this age of the candidate, because two or three rows are too few."""
     recalled: int = 64
-    """Rows that archived models are shown after an alarm, all together: they predict them at once."""
+    """Rows that archived models predict at once after an alarm, all models together."""
     compared: int = 1000
-    """Rows before a change point that columns are compared with."""
+    """Rows before the change point that the columns of later rows are compared with."""
     age: int = 200
-    """Rows since it that there have to be for that."""
+    """Rows since the change point that are needed for this."""
 
 
 SIZES = Sizes()
 Phase: TypeAlias = Hedge | WarmStart | Comparing | Recalled | None
-"""A state with what lives in it; None: STEADY."""
+"""A state with what it owns; None: STEADY."""
 
 
 class Succession(Params):
-    """The models that predict the next row, and what leads from one state of them to the next.
+    """The models that predict the next row, and the changes from one state (`states.py`) to the next.
 
     Within a block, models and the mixture run ahead of a decision, because none of them depends on it. So results do
     not depend on how blocks are cut.
@@ -68,7 +69,7 @@ class Succession(Params):
     ----------
     classes : bool
     reach : int
-        Rows back that a candidate can begin.
+        A candidate begins at most so many rows back.
     ahead : int
         Rows of a block, at most.
     few : int
@@ -88,9 +89,9 @@ class Succession(Params):
     used_: int
     """Rows that candidates have learnt."""
     refreshes_: bool
-    """Whether the incumbent can be refitted: memory may not suffice for that while there is a candidate."""
+    """Whether the incumbent can be refitted now: while there is a candidate, memory may not suffice."""
     columns_known_: bool
-    """Whether the columns that shifted since the change point are in the record."""
+    """Whether the columns that shifted since the change point have been recorded."""
 
     def __init__(self, classes: bool, reach: int, ahead: int, few: int, room: int, late: int) -> None:
         self.classes = classes
@@ -118,7 +119,7 @@ class Succession(Params):
         return State.STEADY if self.phase_ is None else self.phase_.state
 
     def _enter(self, phase: Phase, event: Event) -> None:
-        """Go on with this phase after an event."""
+        """Change to this phase because of an event."""
         expected = TRANSITIONS[self.state, event]
         self.phase_ = phase
         assert self.state is expected
@@ -168,7 +169,7 @@ class Succession(Params):
 
     # -- predictions for a block -------------------------------------------------------------------------------------
     def predict_block(self, course: Course) -> None:
-        """Predict a block as if nothing were decided in it."""
+        """Predict a block as if no decision were made in it."""
         block, sides, losses = course.block, course.sides, course.losses
         losses[:, 0] = losses[:, 2] = losses_of(course.old, course.shown[0], block.admitted)
         self.history_.put_incumbent(course.since, block.learnt, block.answers)
@@ -201,15 +202,15 @@ class Succession(Params):
         return P, spread_of(P, share, (A, a), (B, b))
 
     def _wait(self, course: Course) -> None:
-        """Predict the rest of the block during the warm start of the candidate and after it."""
+        """Predict the rest of the block during the warm start of the candidate, and after its end."""
         warm, old, row, t0, losses = self.phase_, course.old, course.row, course.since, course.losses
         assert isinstance(warm, WarmStart)
         self.history_.losses_.put(t0, losses)
         warm.admitted_.put(t0 + row, course.block.admitted[row:])
         if warm.back_ is not None:
             warm.back_.put(t0 + row, course.sides[-1].P[row:])
-        known, told = self._known(old, course.end, course.around.last), self._told(old)
-        over = warm.catch_up(course.end, known, told)
+        known, store = self._known(old, course.end, course.around.last), self._store(old)
+        over = warm.catch_up(course.end, known, store)
         stop = warm.seen_ - t0
         course.shown = join(course.shown, self._mix(course, slice(row, stop)), row)
         losses[:stop, 1] = self.history_.losses_.get(t0, t0 + stop)[:, 1]
@@ -252,13 +253,13 @@ class Succession(Params):
 
     # -- a candidate begins ------------------------------------------------------------------------------------------
     def may_begin(self, t: int) -> bool:
-        """Return whether an alarm at row t may start a candidate: none has just been started."""
+        """Return whether an alarm at row t may start a candidate; not if one was just started."""
         if isinstance(self.phase_, Comparing):
             return t >= self.phase_.born and t - self.phase_.since >= SIZES.calm
         return not isinstance(self.phase_, WarmStart)
 
     def end_comparison(self, course: Course) -> None:
-        """Go on with one model, by the losses so far, because an alarm starts another candidate."""
+        """Keep one model, by the losses so far, because an alarm starts another candidate."""
         if isinstance(self.phase_, Comparing):
             better = advantage(*self.history_.compared(course.t)[:2], course.t - self.phase_.since)[0] >= SURE
             self._end(course, "promoted" if better else "superseded")
@@ -266,9 +267,7 @@ class Succession(Params):
             self._part()
 
     def begin(self, course: Course, since: int, recipe: Recipe) -> None:
-        """Begin the warm start of a candidate of this size at the estimated change point, and predict the rest of the
-        block.
-        """
+        """Begin the warm start of a candidate of this size at the change point, and predict the rest of the block."""
         t, first = course.t, max(0, course.t - self.reach_)
         course.around.believe(course.end - since, course.end - t)
         rows = course.last(first)
@@ -280,8 +279,8 @@ class Succession(Params):
         self._go_on(course, sides)
 
     def begin_again(self, course: Course) -> bool:
-        """Estimate the change point again. Return whether the candidate begins again: it began too early, or a regime
-        is back after all.
+        """Estimate the change point again. Return whether the candidate restarts: because it began too early, or
+        because an archived model is recalled after all.
         """
         t, phase = course.t, self.phase_
         if not isinstance(phase, Comparing) or not self._is_look(t):
@@ -297,15 +296,15 @@ class Succession(Params):
         self.records_.note(change=since)
         warm = self._warm_start_of(course, since, phase.candidate_.recipe, past, sides)
         self._enter(warm, Event.CHANGE_POINT_MOVED)
-        del phase  # the memory of the candidate is free before the next one learns
+        del phase  # frees the memory of the candidate before the next one learns
         self._go_on(course, sides)
         return True
 
     def _warm_start_of(
         self, course: Course, since: int, recipe: Recipe, rows: Rows, recalled: list[Learnt]
     ) -> WarmStart:
-        """Return the warm start of a candidate from row `since`. `rows`: the last rows up to now; `recalled`:
-        predictions of a recalled model for the last rows of the block and before it, if there is one.
+        """Return the warm start of a candidate from row `since`. `rows`: the last rows up to now. `recalled`:
+        predictions of a recalled model, if there is one, for the last rows up to the end of the block.
         """
         t, old = course.t, course.old
         back = [one.P[: len(one.P) - (course.n - course.row)] for one in recalled]
@@ -327,7 +326,7 @@ class Succession(Params):
         return warm
 
     def _go_on(self, course: Course, recalled: list[Learnt]) -> None:
-        """Predict the rest of the block with a candidate that has just begun and perhaps a recalled model."""
+        """Predict the rest of the block with a candidate that has just begun, and perhaps a recalled model."""
         course.sides = [course.sides[0], *(last_rows(one, course.n) for one in recalled)]
         self._wait(course)
         self.history_.losses_.put(course.since, course.losses)
@@ -344,8 +343,8 @@ class Succession(Params):
         return since + first_of_new(gains, self.records_.running.row - 1 - since)  # before the alarm
 
     def _recall(self, course: Course, late: Rows, since: int) -> list[Learnt]:
-        """Return the predictions of a recalled model for the last rows up to the end of the block; the rows from
-        `since` to the present one decide whether its regime is back.
+        """Return predictions of a recalled model for the last rows up to the end of the block; none if no regime is
+        back. The rows from `since` to the present one decide this.
         """
         if not self.archive_.retired_:
             return []
@@ -361,7 +360,7 @@ class Succession(Params):
     def _mixture_of_few_rows(
         self, old: Ensemble, rows: Rows, since: int, end: int, recalled: Array | None = None
     ) -> Mixture:
-        """Return a mixture without a candidate that has learnt rows `since` to `end`; `rows` are the last ones up to
+        """Return a mixture without a candidate that has learnt rows `since` to `end`. `rows`: the last rows up to
         there.
         """
         mixture, labels = self._new_mixture(old, rows, since, end, young=False, recalled=recalled is not None)
@@ -373,8 +372,8 @@ class Succession(Params):
     def _new_mixture(
         self, old: Ensemble, rows: Rows, since: int, end: int, *, young: bool, recalled: bool
     ) -> tuple[Mixture, Array]:
-        """Return a new mixture, whose scales come from the last rows up to `end`, and the labels of these rows as
-        they were learnt.
+        """Return a new mixture with scales from the last rows up to `end`, and the labels of these rows within the
+        outlier bounds.
         """
         mixture, labels = Mixture(self.classes, self.few, young, recalled), _fenced(old, rows.Y)
         before = len(labels) - (end - since)
@@ -393,12 +392,12 @@ class Succession(Params):
             lambda Y: _fenced(old, Y),
         )
 
-    def _told(self, old: Ensemble) -> Told:
-        def told(row: int, side: Learnt, labels: Array) -> None:
+    def _store(self, old: Ensemble) -> Store:
+        def store(row: int, side: Learnt, labels: Array) -> None:
             self.history_.put_candidate(row, side)
             self.history_.put_candidate_losses(row, losses_of(old, side.P, labels))
 
-        return told
+        return store
 
     def _compare(self) -> None:
         """End the warm start: the candidate has learnt all rows since the change point."""
@@ -411,7 +410,7 @@ class Succession(Params):
     def settle(self, old: Ensemble, t: int, last: Last) -> None:
         """Finish the warm start of the candidate now, after t rows."""
         if isinstance(self.phase_, WarmStart):
-            self.phase_.finish(self._known(old, t, last), self._told(old))
+            self.phase_.finish(self._known(old, t, last), self._store(old))
             self._compare()
 
     # -- one of two stays --------------------------------------------------------------------------------------------
@@ -442,7 +441,7 @@ class Succession(Params):
             self.archive_.copy(old, t, self.begun_)
 
     def decide(self, course: Course) -> bool:
-        """Run the promotion test. Where one model is left, it predicts the rest of the block alone. Return whether the
+        """Run the promotion test. If one model is left, it predicts the rest of the block alone. Return whether the
         candidate was promoted or discarded.
         """
         outcome = self._test(course)
@@ -461,7 +460,7 @@ class Succession(Params):
         return ended
 
     def _test(self, course: Course) -> str | None:
-        """Return what the promotion test decides; None: both stay."""
+        """Return the outcome of the promotion test; None: both stay."""
         t, phase = course.t, self.phase_
         assert isinstance(phase, (Comparing, Recalled))
         age, both = t - phase.since, t - phase.born
@@ -488,7 +487,7 @@ class Succession(Params):
             self.records_.note(columns=columns)
 
     def _end(self, course: Course, outcome: str) -> None:
-        """Go on with the candidate if it was promoted, or else with the incumbent."""
+        """Keep the candidate if it was promoted, or else the incumbent."""
         phase = self.phase_
         assert isinstance(phase, Comparing)
         self.records_.note(outcome=outcome, until=course.t)
@@ -510,14 +509,14 @@ class Succession(Params):
         self.refreshes_ = True
 
     def _part(self) -> None:
-        """Go on without the recalled model."""
+        """Discard the recalled model."""
         self._enter(None, Event.NO_MORE_USE)
         self.archive_.recalled_ = None
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, t: int, outputs: int, reach: int, late: int, ahead: int, *, fits: bool) -> None:
-        """Add classes after t rows, perhaps keeping fewer rows. The candidate is discarded if memory does not suffice
-        for both ensembles. No warm start may be under way.
+        """Add classes after t rows; fewer rows may be kept from then on. The candidate is discarded if memory does not
+        suffice for both ensembles. No warm start may be under way.
         """
         self.reach_ = min(self.reach_, reach)
         self.history_.grow(outputs, self.reach_ + late + ahead, t)
@@ -552,5 +551,5 @@ class Succession(Params):
 
 
 def _fenced(ensemble: Ensemble, Y: Array) -> Array:
-    """Return labels as the ensemble would learn them now."""
+    """Return labels as the ensemble would learn them now: within its outlier bounds."""
     return Y if ensemble.targets_ is None else ensemble.targets_.fenced(Y)

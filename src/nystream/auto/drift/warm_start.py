@@ -1,6 +1,4 @@
-"""Warm start: a candidate learns the rows since the change point, a few with every new row, until it has all of
-them.
-"""
+"""Warm start: a candidate learns the rows since the change point, a few with every new row."""
 
 from __future__ import annotations
 
@@ -18,10 +16,10 @@ from nystream.auto.rows import Learnt, Rows
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
-__all__ = ["Known", "Told", "WarmStart"]
+__all__ = ["Known", "Store", "WarmStart"]
 
-Told: TypeAlias = Callable[[int, Learnt, Array], None]
-"""Hears what a candidate made of rows from a number on, and their labels as it learnt them."""
+Store: TypeAlias = Callable[[int, Learnt, Array], None]
+"""Stores, from a row number on, the candidate's predictions, and their losses by the labels as it learnt them."""
 
 
 class Known(NamedTuple):
@@ -30,44 +28,45 @@ class Known(NamedTuple):
     rows: Callable[[int, int], Rows]
     answers: Callable[[int, int], Array | None]
     old: Callable[[int, int], tuple[Array, Array | None]]
-    """What the incumbent predicted, and for targets what its experts that do not forget said."""
+    """Predictions of the incumbent, and for targets those of its experts that never forget."""
     fenced: Callable[[Array], Array]
-    """Labels of before the alarm as the incumbent would learn them now."""
+    """Returns labels from before the alarm as the incumbent would learn them now."""
 
 
 class WarmStart(Params):
-    """Spreads the learning of old rows over new ones. Where a change is noticed late, the rows since the change
-    point, and the refits among them, are too much work for one row. Every row from the alarm on brings a slice:
-    CAUGHT_UP rows, or fewer where a refit begins, goes on or is swapped in. The mixture learns the same rows. Slices
-    depend on sizes and row counts alone. At the end candidate and mixture are what they would be if they had lived
-    since the change point.
+    """Spreads the learning of past rows over new ones.
+
+    If a change is noticed late, learning all rows since the change point, with the refits among them, is too much work
+    for one row. So each row from the alarm on does a slice of the work: CAUGHT_UP rows, or fewer if a refit begins,
+    continues or is swapped in. The mixture learns the same rows. Slices depend on sizes and row counts alone. At the
+    end, candidate and mixture are as if they had lived since the change point.
 
     Parameters
     ----------
     since : int
-        The row at which it begins.
+        The row at which the candidate begins.
     asked : int
-        Rows that had been learnt when the alarm sounded.
+        Rows that had been learnt when the alarm was raised.
     latest : int
-        Rows after which it has to be level: then all that is missing is learnt at once.
+        The row at which the candidate must have caught up: all missing rows are then learnt at once.
     """
 
     state: ClassVar[State] = State.WARM_START
     ensemble_: Ensemble
     mixture_: Mixture
-    """It predicts meanwhile: the incumbent and learners of few rows."""
+    """The mixture without the candidate, which predicts during the warm start."""
     next_: Mixture
     """The mixture with the candidate, which predicts after the warm start."""
     admitted_: Past
     """Labels since the alarm, as the incumbent learnt them."""
     back_: Past | None
-    """What one of before, whose regime is back, predicted."""
+    """Predictions of a recalled model, if there is one."""
     mixed_: int
     """The row from which on the mixture learns."""
     learnt_: int
-    """The next row that it is to learn."""
+    """The next row that the candidate learns."""
     seen_: int
-    """Rows of the stream whose slices were done."""
+    """Rows of the stream whose slices have been done."""
 
     def __init__(self, since: int, asked: int, latest: int) -> None:
         self.since = since
@@ -77,25 +76,25 @@ class WarmStart(Params):
     def start(
         self, ensemble: Ensemble, mixture: Mixture, following: Mixture, mixed: int, admitted: Past, back: Past | None
     ) -> None:
-        """Begin with a candidate and the mixture with it as they are before the first row."""
+        """Begin with a candidate, and the mixture that contains it, before their first row."""
         self.ensemble_, self.mixture_, self.next_, self.mixed_ = ensemble, mixture, following, mixed
         self.admitted_, self.back_ = admitted, back
         self.learnt_, self.seen_ = self.since, self.asked - 1
 
-    def catch_up(self, until: int, known: Known, told: Told) -> bool:
-        """Do the slices of rows up to `until`. Return whether the warm start is over, and then as of row `seen_`."""
+    def catch_up(self, until: int, known: Known, store: Store) -> bool:
+        """Do the slices of rows up to `until`. Return whether the warm start is over; it then ended at row `seen_`."""
         while self.seen_ < until:
             self.seen_ += 1
-            self._slice(known, told, self.seen_ >= self.latest)
+            self._slice(known, store, self.seen_ >= self.latest)
             if self.learnt_ == self.seen_:
                 return True
         return False
 
-    def finish(self, known: Known, told: Told) -> None:
+    def finish(self, known: Known, store: Store) -> None:
         """Learn all missing rows now."""
-        self._slice(known, told, True)
+        self._slice(known, store, True)
 
-    def _slice(self, known: Known, told: Told, whole: bool) -> None:
+    def _slice(self, known: Known, store: Store, whole: bool) -> None:
         done, more = 0, True
         while self.learnt_ < self.seen_ and more:
             row = self.learnt_
@@ -104,13 +103,13 @@ class WarmStart(Params):
                 rows = 1 if self.ensemble_.begun_ else min(rows, CAUGHT_UP - done)
             side, labels, events = self.learn(rows, known)
             done += len(labels)
-            told(row, side, labels)
+            store(row, side, labels)
             self._mix(row, side, known)
             more = whole or not (events or done == CAUGHT_UP)
 
     def learn(self, most: int, known: Known) -> tuple[Learnt, Array, bool]:
-        """Let the ensemble learn its next rows, at most so many. Return its predictions, the labels as it learnt
-        them, and whether a refit was part of the work.
+        """Let the ensemble learn its next rows, at most so many. Return its predictions, the labels as it learnt them,
+        and whether a refit was part of the work.
         """
         young, row = self.ensemble_, self.learnt_
         n = young.ahead(min(most, young.rows_at_once), lambda k: known.rows(row - k, row))

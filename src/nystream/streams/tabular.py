@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import Any, TypeVar, overload
 
 from nystream._core.tables import rows_of_numbers
-from nystream.data.cells import MISSING, decimal_mark
+from nystream.data.cells import ABSENT, decimal_mark
 from nystream.data.kinds import LOOK
 from nystream.data.places import BadRow, Place
 from nystream.data.reading import Table, read
@@ -25,8 +25,8 @@ from nystream.streams.text import COMPRESSED, Pipe, TextFile
 
 __all__ = ["ArrowTables", "JsonTables", "Tables", "TextTables", "open_tables"]
 
-NULLS = frozenset(form for word in MISSING for form in (word, word.upper(), word.capitalize(), "NaN", "N/a"))
-"""Fields of text files that stand for an absent value, in the ways they are written."""
+NULLS = frozenset(form for word in ABSENT for form in (word, word.upper(), word.capitalize(), "NaN", "None"))
+"""Fields of text files that stand for an absent value of any kind, in the ways they are written. Python writes None."""
 TEXT = (".csv", ".tsv", ".txt", ".data")
 JSON = (".jsonl", ".ndjson", ".json")
 ARROW = (".parquet", ".pq", ".feather", ".arrow")

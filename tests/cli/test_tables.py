@@ -97,6 +97,19 @@ def test_absent_labels_may_be_written_in_many_ways(tmp_path, null):
     assert (model.n_seen, model.n_unlabelled, set(model.classes)) == (40, 20, {"up", "down"})
 
 
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_the_first_row_of_json_may_lack_the_target(tmp_path, capsys, form):
+    rows = [{"a": i % 7, **({"y": i / 7} if i else {})} for i in range(60)]
+    text = json.dumps(rows) if form == "array" else "\n".join(map(json.dumps, rows))
+    (tmp_path / "a.json").write_text(text)
+    assert call(["run", str(tmp_path / "a.json"), "--target", "y", "-f", str(tmp_path / "m")]) == 0
+    assert "1 row without a label was predicted and not learnt" in capsys.readouterr().err
+    model = nystream.load(tmp_path / "m")
+    assert (model.n_seen, model.target, model.schema_.names) == (59, "y", ["a"])
+    assert call(["run", str(tmp_path / "a.json"), "--target", "z"]) == 2
+    assert "a.json has no column 'z'; it has a, y" in capsys.readouterr().err
+
+
 def test_a_target_of_numbers_with_units_is_refused(tmp_path, capsys):
     rows = [f"{i % 7},{i / 7:.2f} kWh" for i in range(200)]
     path = str(tmp_path / "a.csv")

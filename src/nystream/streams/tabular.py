@@ -78,6 +78,10 @@ class Tables:
         """Tables of `size` rows, the last one perhaps shorter."""
         raise NotImplementedError
 
+    def first_columns(self) -> list[str]:
+        """The columns, and those that appear in the first 1,000 rows."""
+        return self.columns
+
 
 class TextTables(Tables):
     """Separated text: every field as a string, None where it is absent.
@@ -242,6 +246,12 @@ class JsonTables(Tables):
                     failure = None  # else this frame and the error hold each other
             if not some:
                 return
+
+    def first_columns(self) -> list[str]:
+        if self.live:
+            return self.columns
+        rows, _ = _taken(self._rows(), LOOK)
+        return list(dict.fromkeys([*self.columns, *(str(key) for row, _ in rows for key in row)]))
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Objects with their lines, or their numbers in an array."""

@@ -31,7 +31,8 @@ def first_schema(model: Model, table: Any, target: str | None) -> Schema:
     model.first_ = FirstRows()
     model.first_.fixed_ = {name: kind for name, kind in table.kinds.items() if name != target}
     schema = Schema.of(table[:1], target=target).described(task=None)
-    schema.looks_ = {name: look for name, look in schema.looks_.items() if name in open_kinds}  # one row says too little
+    # the first row says too little of a column whose kind is known without it
+    schema.looks_ = {name: look for name, look in schema.looks_.items() if name in open_kinds}
     return schema
 
 

@@ -6,6 +6,7 @@ import datetime
 import math
 import pickle
 
+import numpy as np
 import pytest
 
 from nystream.data.cells import (
@@ -166,3 +167,4 @@ def test_a_bad_cell_carries_its_place_and_can_be_sent_to_another_process():
     assert error.problem == (
         "a.csv:7: column 'x' is 'oops', which is no finite number (nor is 'y' at a.csv:9, and 3 more)"
     )
+    assert BadCell(Place(0), "y", np.str_("a"), "number").problem == "row 0: column 'y' is 'a', which is no number"

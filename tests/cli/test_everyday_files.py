@@ -296,6 +296,10 @@ def test_a_model_of_names_takes_files_without_them_in_its_order(tmp_path, capsys
     assert (model.n_seen, model.schema_.names, model.target) == (2 * N, ["a", "b"], "y")
     assert call(["predict", str(tmp_path / "h.csv"), "-i", str(tmp_path / "m")]) == 2
     assert "leave out the target y, or give names to the columns" in capsys.readouterr().err
+    (tmp_path / "later.csv").write_text("1,2\n3,4\n")
+    assert call(["predict", str(tmp_path / "later.csv"), "-i", str(tmp_path / "m")]) == 0
+    said = "nystream: later.csv has no header: its columns are taken in the order of the model, a, b\n"
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize(

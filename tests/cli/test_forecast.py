@@ -85,7 +85,7 @@ def test_the_only_column_of_times_is_found_and_the_table_has_bars(capsys, tmp_pa
     assert f"{expected.forecast()[0]:,.0f}" in lines[1]
 
 
-@pytest.mark.parametrize("form", ["semicolons and commas", "date and hour", "parts", "json", "day first"])
+@pytest.mark.parametrize("form", ["semicolons and commas", "date and hour", "parts", "json", "day first", "no header"])
 def test_files_as_people_have_them(capsys, tmp_path, labels, expected, form):
     options = ["--target", "load", "--horizon", H, "-o", "-"]
     times = [t.item() for t in TIMES[:N]]
@@ -103,6 +103,10 @@ def test_files_as_people_have_them(capsys, tmp_path, labels, expected, form):
     elif form == "json":
         (tmp_path / "a.jsonl").write_text("".join(json.dumps({"when": str(t), "load": y}) + "\n" for t, y in both))
         file = str(tmp_path / "a.jsonl")
+    elif form == "no header":  # and marks between thousands, also in a column that is not used
+        rows = [f'{t},"{1000.5 + t.hour:,}","{y:,}"' for t, y in both]
+        (tmp_path / "a.csv").write_text("\n".join(rows))
+        file, options = str(tmp_path / "a.csv"), ["--time", "0", "--horizon", H, "-o", "-"]
     else:
         rows = [f"{t:%d/%m/%Y %H:%M},{y}" for t, y in both]
         file = write(tmp_path / "a.csv", rows, "when,load")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas
@@ -87,13 +88,50 @@ def test_rows_without_a_label_are_predicted_and_counted(tmp_path, frame, capsys)
     np.testing.assert_allclose(predictions[there], alone, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("null", ["", "NA", "-", "None", "?"])
+@pytest.mark.parametrize("null", ["", "NA", "#N/A", "<NA>", "None", "?"])
 def test_absent_labels_may_be_written_in_many_ways(tmp_path, null):
     rows = [f"{i % 7},{i % 5},{null if i % 3 == 0 else ('up' if i % 2 else 'down')}" for i in range(60)]
     (tmp_path / "a.csv").write_text("\n".join(["a,b,y", *rows]))
     assert call(["run", str(tmp_path / "a.csv"), "-q", "-f", str(tmp_path / "m")]) == 0
     model = nystream.load(tmp_path / "m")
     assert (model.n_seen, model.n_unlabelled, set(model.classes)) == (40, 20, {"up", "down"})
+
+
+@pytest.mark.parametrize("form", ["lines", "array"])
+def test_the_first_row_of_json_may_lack_the_target(tmp_path, capsys, form):
+    rows = [{"a": i % 7, **({"y": i / 7} if i else {})} for i in range(60)]
+    text = json.dumps(rows) if form == "array" else "\n".join(map(json.dumps, rows))
+    (tmp_path / "a.json").write_text(text)
+    assert call(["run", str(tmp_path / "a.json"), "--target", "y", "-f", str(tmp_path / "m")]) == 0
+    assert "1 row without a label was predicted and not learnt" in capsys.readouterr().err
+    model = nystream.load(tmp_path / "m")
+    assert (model.n_seen, model.target, model.schema_.names) == (59, "y", ["a"])
+    assert call(["run", str(tmp_path / "a.json"), "--target", "z"]) == 2
+    assert "a.json has no column 'z'; it has a, y" in capsys.readouterr().err
+
+
+def test_a_target_of_numbers_with_units_is_refused(tmp_path, capsys):
+    rows = [f"{i % 7},{i / 7:.2f} kWh" for i in range(200)]
+    path = str(tmp_path / "a.csv")
+    (tmp_path / "a.csv").write_text("\n".join(["a,y", *rows]))
+    for command in (["run", path], ["race", path, "-l", "pkrr", "--out", str(tmp_path)]):
+        assert call(command) == 2
+        assert (
+            "are different names (0.00 kWh, 0.14 kWh, 0.29 kWh, ...): these are no classes" in capsys.readouterr().err
+        )
+    assert call(["run", path, "-q", "-l", "pkrr", "--task", "classification"]) == 0
+
+
+@pytest.mark.parametrize("names", [("-", "+"), ("none", "severe"), ("unknown", "known")])
+def test_words_that_are_missing_numbers_are_names_among_names(tmp_path, capsys, names):
+    rows = [f"{i % 7},{names[i % 5 > 2]},{names[i % 7 > 3]}" for i in range(60)]
+    (tmp_path / "a.csv").write_text("\n".join(["a,b,y", *rows]))
+    assert call(["run", str(tmp_path / "a.csv"), "-f", str(tmp_path / "m")]) == 0
+    said = capsys.readouterr().err
+    assert re.search(rf"^b +category +{re.escape(names[0])}\n", said, re.MULTILINE), said
+    assert f"the labels are names ({names[0]}, {names[1]})" in said
+    model = nystream.load(tmp_path / "m")
+    assert (model.n_seen, model.n_unlabelled, set(model.classes)) == (60, 0, set(names))
 
 
 def test_several_targets_are_learnt_together(tmp_path, frame):

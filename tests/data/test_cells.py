@@ -6,6 +6,7 @@ import datetime
 import math
 import pickle
 
+import numpy as np
 import pytest
 
 from nystream.data.cells import (
@@ -61,7 +62,28 @@ def test_other_texts_are_no_numbers(text):
     assert all(parse_number(text, mark) is MISFIT for mark in ".,;")
 
 
-@pytest.mark.parametrize("text", ["", " ", "?", "-", "NA", "n/a", "NaN", "null", "None"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "?",
+        "-",
+        "--",
+        ".",
+        "NA",
+        "n/a",
+        "NaN",
+        "null",
+        "None",
+        "<NA>",
+        "#N/A",
+        "#VALUE!",
+        "(null)",
+        r"\N",
+        "unknown",
+    ],
+)
 def test_absent_values_are_nan(text):
     assert math.isnan(parse_number(text))
     assert parse_time(text) is None
@@ -103,6 +125,12 @@ TIMES = {
     "Tue Mar  5 14:00:01 2024": "2024-03-05T14:00:01",
     "10/Oct/2000:13:55:36 -0700": "2000-10-10T20:55:36",
     "20240501": "2024-05-01",
+    "20240501T103000": "2024-05-01T10:30",
+    "20240501T103000Z": "2024-05-01T10:30",
+    "2024-W18": "2024-04-29",
+    "2024-05-01 10:00:00 EST": "2024-05-01T15:00",
+    "Wed May 1 10:00:00 PDT 2024": "2024-05-01T17:00",
+    "2024-05-01T10:00:00+02:00[Europe/Berlin]": "2024-05-01T08:00",
     "20240501103000": "2024-05-01T10:30",
     "1714557600": "2024-05-01T10:00",
     "1714557600.5": "2024-05-01T10:00:00.5",
@@ -139,3 +167,4 @@ def test_a_bad_cell_carries_its_place_and_can_be_sent_to_another_process():
     assert error.problem == (
         "a.csv:7: column 'x' is 'oops', which is no finite number (nor is 'y' at a.csv:9, and 3 more)"
     )
+    assert BadCell(Place(0), "y", np.str_("a"), "number").problem == "row 0: column 'y' is 'a', which is no number"

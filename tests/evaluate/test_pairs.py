@@ -122,3 +122,24 @@ def test_lists_that_are_no_numbers_are_refused():
         ny.prequential(([*good, [1.0]], np.zeros(3001)), fogd(), ["mse"])
     with pytest.raises(ValueError, match="X must hold numbers"):
         ny.prequential(([*good, ["one", 2.0]], np.zeros(3001)), fogd(), ["mse"])
+
+
+def test_the_task_of_pairs_and_of_dicts_that_come_one_by_one_is_chosen_from_the_first_labels():
+    rows = [({"a": i % 7, "b": "uvw"[i % 3]}, i % 7 / 2) for i in range(300)]
+    whole = ny.prequential(([x for x, _ in rows], [t for _, t in rows]), Model(ny.Encoded(fogd())))
+    found = ny.prequential(iter(rows), Model(ny.Encoded(fogd())))
+    assert found.final == whole.final
+    with_target = ({**x, "y": t} for x, t in rows)
+    model = Model(ny.Encoded(fogd()), Schema({"a": "number", "b": "category"}, target="y"))
+    assert ny.prequential(with_target, model).final == whole.final
+    with pytest.raises(ValueError, match="the rows have no labels: give pairs"):
+        ny.prequential((x for x, _ in rows), Model(ny.Encoded(fogd())))
+
+
+def test_names_are_no_labels_of_a_learner_of_numbers():
+    X, names = np.random.default_rng(0).normal(size=(60, 2)), ["a", "b", "c"] * 20
+    with pytest.raises(
+        ValueError, match=r"the labels are names \(a, b, c\), and FOGD learns numbers; use a learner of"
+    ):
+        ny.prequential((X, names), fogd())
+    assert ny.prequential((X, names), ny.Classifier(fogd())).final["accuracy"] > 0

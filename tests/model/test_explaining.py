@@ -300,3 +300,11 @@ def test_one_row_is_a_dict_a_row_of_numbers_or_a_table():
     x = NUMBERS.iloc[7]
     asked = [model.explain_row(row) for row in (x.to_dict(), x.to_numpy(), NUMBERS.iloc[[7]])]
     assert asked[0] == asked[1] == asked[2]
+
+
+def test_columns_with_missing_values_are_named():
+    rows = NUMBERS.copy()
+    rows.loc[::5, "noise"] = np.nan
+    model = Model(small_auto())
+    model.run(rows, Y)
+    assert "values were missing in columns noise: they count as the mean" in model.explain()

@@ -223,3 +223,10 @@ def test_what_is_kept_is_bounded_and_what_has_types_is_final(monkeypatch):
     assert often.first_ is None  # 0 + 1 + 2 + 3 + 4 rows were learnt again
     with pytest.warns(UserWarning, match="the model knows no column 'new9'"):
         often.step({"u": 1.0, "new9": 1.0}, 1.0)
+
+
+def test_a_schema_says_nothing_of_typed_columns_from_the_first_row_alone():
+    frame = pd.DataFrame({"u": [np.nan, 1.0, 2.0] * 10, "s": ["a", "b", "c"] * 10})
+    model = Model(SMALL)
+    model.run(frame, np.arange(30.0))
+    assert str(model.schema_) == "u  number\ns  category  a"

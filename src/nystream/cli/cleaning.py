@@ -205,9 +205,20 @@ def naming_the_option() -> Iterator[None]:
         raise ValueError(f"{error}; correct it, or choose --on-error skip (the row is left out)") from error
 
 
-def check_columns(schema: Schema, columns: Sequence[str], name: str) -> None:
-    """Say on standard error which of the model's columns a source lacks; refuse a source that has none of them."""
-    wanted = schema.names
+def check_columns(schema: Schema, table: Table, name: str) -> None:
+    """Say on standard error which of the model's columns a source lacks; refuse a source that has none of them.
+
+    Of a source without a header, say that its columns are taken in the order of the model's names.
+    """
+    wanted, columns = schema.names, list(table.columns)
+    if not table.named:
+        if not all(column.isdecimal() for column in wanted):
+            print(
+                f"nystream: {name} has no header: its columns are taken in the order of the model, {_listed(wanted)}",
+                file=sys.stderr,
+                flush=True,
+            )
+        return
     missing = [column for column in wanted if column not in columns]
     if wanted and len(missing) == len(wanted):
         raise ValueError(

@@ -115,8 +115,8 @@ def _measured(model: Model, found: RowSource) -> Importance:
 def _reasons(model: Model, found: RowSource, of: Any, as_json: bool) -> None:
     first = 0
     for rows, _ in found.blocks(64):
-        if first == 0 and isinstance(rows, Table) and rows.named and model.schema_ is not None:
-            check_columns(model.schema_, list(rows.columns), found.name)
+        if first == 0 and isinstance(rows, Table) and model.schema_ is not None:
+            check_columns(model.schema_, rows, found.name)
         for i, reasons in enumerate(model.explain_rows(rows, of)):
             print(_line(reasons, first + i) if as_json else f"row {first + i}: {reasons}")
         first += len(rows)

@@ -93,8 +93,8 @@ def _parsed(
     is_first = True
     for rows, _ in found.blocks(size):
         own = _named(rows, found.columns)
-        if is_first and isinstance(rows, Table) and own.named:
-            check_columns(schema, list(own.columns), found.name)
+        if is_first and isinstance(rows, Table):
+            check_columns(schema, rows, found.name)
         is_first = False
         beside = Table({name: own.columns[name] for name in kept}, own.n) if kept else None
         yield from cleaner.clean(rows, beside)

@@ -111,15 +111,17 @@ class TableSource(RowSource):
         self.ahead = not tables.live
         self.named = tables.named
         self.targets, self._names = [], tables.columns
+        late = any(name not in tables.columns and not name.lstrip("-").isdecimal() for name in target or ())
+        names = tables.first_columns() if late else tables.columns
         if wanted:
             own = None if schema is None else schema.targets
             if schema is not None and not tables.named and list(target or ()) == own and own[0] not in tables.columns:
                 target = None
-            choice = choose(tables.columns, list(target) if target else -1, (), None, tables.name)
+            choice = choose(names, list(target) if target else -1, (), None, tables.name)
             if schema is not None and not tables.named:
-                self._names = _names_by_place(tables, choice.targets, schema)
-            self.targets = [self._names[j] for j in choice.targets]
-        self.columns = [name for name in self._names if name not in self.targets]
+                self._names = names = _names_by_place(tables, choice.targets, schema)
+            self.targets = [names[j] for j in choice.targets]
+        self.columns = [name for name in names if name not in self.targets]
 
     def expect(self, numbers: Iterable[str]) -> None:
         own = dict(zip(self._names, self._tables.columns, strict=True))

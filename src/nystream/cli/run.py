@@ -364,8 +364,10 @@ def _own_target(model: Model) -> list[str] | None:
 
 def _say_counts(model: Model, quiet: bool) -> None:
     """Print the number of rows that were not learnt."""
-    if model.n_unlabelled:
-        _say(f"{model.n_unlabelled:,} rows without a label were predicted and not learnt", quiet)
+    count = model.n_unlabelled
+    if count:
+        rows = "1 row without a label was" if count == 1 else f"{count:,} rows without a label were"
+        _say(f"{rows} predicted and not learnt", quiet)
 
 
 def _alarms(model: Model) -> list[Any]:

@@ -277,8 +277,8 @@ def _of_model(model: Model, rows: RowSource, table: Any, labels: Any, looks: Seq
             f"the model predicts {', '.join(map(repr, own))}, not {', '.join(map(repr, asked))}; name its own target, "
             "or begin a new model (leave out --initial)"
         )
-    if isinstance(table, Table) and table.named:
-        check_columns(schema, list(table.columns), rows.name)
+    if isinstance(table, Table):
+        check_columns(schema, table, rows.name)
     numeric = schema.task != "classification" or not all(isinstance(name, str) for name in model.classes)
     are_numbers = all(look.kind == "number" for look in looks)
     if labels is not None and numeric != are_numbers and _has_labels(labels):

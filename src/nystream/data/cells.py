@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 __all__ = [
+    "ABSENT",
     "DAY_FIRST",
     "MISFIT",
     "MISSING",
@@ -28,14 +29,19 @@ __all__ = [
     "parse_time",
 ]
 
-MISSING = frozenset({"", "?", "-", "na", "n/a", "nan", "null", "none"})
-"""Texts for a missing value, in lower case."""
+ABSENT = frozenset(
+    {"", "?", "na", "n/a", "nan", "null", "(null)", "<na>", "#n/a", "#value!", "#div/0!", "#ref!", "\\n"}
+)
+"""Texts of files for a missing value in a column of any kind, in lower case."""
+MISSING = ABSENT | {"-", "--", ".", "none", "nil", "missing", "unknown"}
+"""Texts for a missing value in columns of numbers, booleans and times, in lower case. Some of them are names elsewhere,
+as "none" among "mild" and "severe"."""
 MISFIT: Any = object()
 """The result of a parser for a text that is not of its kind."""
 
 
 def is_missing(text: str) -> bool:
-    """Return whether a text stands for a missing value."""
+    """Return whether a text stands for a missing number, boolean or time."""
     return text.strip().lower() in MISSING
 
 
@@ -189,10 +195,13 @@ _MONTH = (
     r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
 )
+_ZONES = {"est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7, "cet": 1, "cest": 2}
+"""Hours from UTC of the zones that RFC 2822 names, and of Central Europe."""
 _WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?[.,]? +)?"
 _CLOCK = (
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?)?"
-    r"(?: *(?P<half>[ap])\.?m\.?)?(?: *(?P<zone>z|utc|gmt|[+-]\d{2}:?\d{2}|(?:utc|gmt)[+-]\d{1,2}(?::?\d{2})?))?"
+    r"(?: *(?P<half>[ap])\.?m\.?)?(?: *(?P<zone>z|utc|gmt|[+-]\d{2}:?\d{2}|(?:utc|gmt)[+-]\d{1,2}(?::?\d{2})?"
+    rf"|{'|'.join(_ZONES)}))?(?:\[[\w/+-]+\])?"
 )
 _DAY = r"(?P<day>\d{1,2})"
 _YEAR = r"(?P<year>\d{4}|\d{2})"
@@ -215,6 +224,8 @@ _FORMS = (
 )
 _LONGEST = 60
 """Characters of a date; longer texts are none."""
+_ISO = re.compile(r"\d{4}-(?:\d\d-|W\d\d)|\d{8}[Tt]")
+"""Beginnings of dates in ISO 8601: 2023-01-05, 2023-W01, 20230105T103000."""
 _ORDERED = re.compile(r"(\d{1,2})([-/. ])(\d{1,2})\2(?:\d{4}|\d{2})(?!\d)")
 
 
@@ -229,11 +240,11 @@ def parse_time(text: str, order: str = MONTH_FIRST) -> Any:
     try:
         if "%" in order:
             return None if text.lower() in MISSING else _naive(datetime.datetime.strptime(text, order))
-        if text[4:5] == "-" and text[7:8] == "-":
+        if _ISO.match(text):
             try:
                 return _naive(datetime.datetime.fromisoformat(text))
             except ValueError:
-                pass  # 2023-01-05 10:00 UTC, or 2023-Jan-05
+                pass  # 2023-01-05 10:00 UTC
         if text.lower() in MISSING:
             return None
         if text.isascii() and text.isdigit():
@@ -283,7 +294,10 @@ def _month_of(name: str) -> int:
 
 
 def _offset(zone: str | None) -> datetime.timedelta:
-    zone = (zone or "").lower().removeprefix("utc").removeprefix("gmt").removeprefix("z")
+    zone = (zone or "").lower()
+    if zone in _ZONES:
+        return datetime.timedelta(hours=_ZONES[zone])
+    zone = zone.removeprefix("utc").removeprefix("gmt").removeprefix("z")
     if not zone:
         return datetime.timedelta()
     digits = zone[1:].replace(":", "")

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nystream.data.cells import (
+    ABSENT,
     DAY_FIRST,
     MISFIT,
     MISSING,
@@ -32,6 +33,8 @@ WORDS, FEWER_WORDS = 5.0, 2.5
 ENOUGH = 20
 MOSTLY = 0.9
 """A column of which so many values are numbers is one of numbers; the same holds for times."""
+MANY_NUMBERS = 0.5
+"""A category of which so many values are numbers gets a note."""
 ENOUGH_IDS = 100
 """Single tokens are ids if at least so many are all different; of fewer, a category of many levels may be so by chance.
 Of 10,000 equally frequent levels 100 values are all different 6 times of 10, 1,000 values never."""
@@ -77,13 +80,16 @@ def look_at(
     `mark` is the decimal mark that the file shows, `day_first` the order of dates that leave it open.
     """
     first = list(islice(iter(values), LOOK))
-    there = [v for v in drop_absent(first) if not (isinstance(v, str) and v.strip().lower() in MISSING)]
+    present = drop_absent(first)
+    there = _without(present, MISSING)
     missing = 1 - len(there) / len(first) if first else 0.0
     example = _short(there[0]) if there else ""
     if given in (None, "number") and mark != "," and _are_plain(there) and not _are_epochs(there, name):
         return Look("number", example, missing)
     mark = decimal_mark(there) or mark or "."
     kind = given or _kind(there, mark, day_first)
+    if not there and given is None and any(str(v).strip().isalpha() for v in _without(present, ABSENT)):
+        kind = "category"  # all values are "none" so far
     if kind == "number" and _are_epochs(there, name):
         kind = "time"
     if kind == "time":
@@ -91,9 +97,20 @@ def look_at(
         return Look(kind, example, missing, order, note or _reading(there, kind, order or MONTH_FIRST))
     if kind == "number":
         return Look(kind, example, missing, mark if mark == "," else None, _reading(there, kind, mark))
-    if kind == "category" and given is None and _are_ids(there):
-        return Look("ignored", example, missing, note=ID_NOTE)
+    if kind in ("category", "text"):  # of names, "none" and "-" are two more
+        there = _without(present, ABSENT)
+        missing = 1 - len(there) / len(first) if first else 0.0
+        example = _short(there[0]) if there else ""
+    if kind == "category" and given is None:
+        note = _many_numbers(there, mark, name)
+        if _are_ids(there):
+            return Look("ignored", example, missing, note=ID_NOTE + (note and f"; {note}"))
+        return Look(kind, example, missing, note=note)
     return Look(kind, example, missing)
+
+
+def _without(values: list[Any], words: frozenset[str]) -> list[Any]:
+    return [v for v in values if not (isinstance(v, str) and v.strip().lower() in words)]
 
 
 def _are_plain(there: list[Any]) -> bool:
@@ -199,6 +216,19 @@ def _are_ids(there: list[Any]) -> bool:
         return False
     tokens = {v.strip() for v in there}
     return len(tokens) == len(there) and not any(" " in v for v in tokens)
+
+
+def _many_numbers(there: list[Any], mark: str, name: str) -> str:
+    """Return a note on a column of names of which at least half are numbers; "" for all others."""
+    read = [number(v, mark) for v in there]
+    others = [v for v, found in zip(there, read, strict=True) if found is MISFIT]
+    share = sum(found is not MISFIT and not math.isnan(found) for found in read) / max(1, len(there))
+    if share < MANY_NUMBERS or not others:
+        return ""
+    return (
+        f"{share:.0%} of the values are numbers, but not {_short(others[0])!r}; with --kind {name}=number --on-error "
+        "missing such cells count as missing"
+    )
 
 
 def _short(value: Any) -> str:

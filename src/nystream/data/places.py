@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 __all__ = ["BadCell", "BadRow", "Place"]
 
 LONGEST = 60
@@ -89,5 +91,5 @@ class BadRow(ValueError):
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

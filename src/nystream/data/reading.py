@@ -61,7 +61,7 @@ class Table:
     def renamed(self, names: Sequence[str]) -> Table:
         """Return the same columns with other names."""
         new = dict(zip(self.columns, names, strict=True))
-        kinds, marks = ({new[k]: v for k, v in words.items()} for words in (self.kinds, self.marks))
+        kinds, marks = ({new[k]: words[k] for k in new if k in words} for words in (self.kinds, self.marks))
         return Table({new[k]: v for k, v in self.columns.items()}, self.n, True, kinds, self.places, marks)
 
     def place(self, row: int) -> Place:

@@ -107,7 +107,8 @@ class Schema(Params):
     def ids(self) -> list[str]:
         """Columns that are ignored because all their first values differ."""
         looks = getattr(self, "looks_", {})
-        return [name for name, look in looks.items() if self.columns.get(name) == "ignored" and look[2] == ID_NOTE]
+        ignored = (name for name in looks if self.columns.get(name) == "ignored")
+        return [name for name in ignored if looks[name][2].startswith(ID_NOTE)]
 
     @property
     def numeric(self) -> bool:
@@ -124,7 +125,7 @@ class Schema(Params):
         rows = []
         for name, kind in self.columns.items():
             example, missing, note = looks.get(name, ("", 0.0, ""))
-            shown = "id" if note == ID_NOTE else kind
+            shown = "id" if note.startswith(ID_NOTE) else kind
             about = [f"{missing:.0%} missing"] if missing > 0 else []
             rows.append((name, shown, example, ", ".join([*about, *([note] if note else [])])))
         for name in self.targets:

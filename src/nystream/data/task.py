@@ -18,6 +18,8 @@ LABELS = 1000
 """Number of first rows whose labels are examined."""
 MOST_CLASSES = 20
 """Whole numbers with more distinct values than this are quantities."""
+ENOUGH_NAMES = 100
+"""Of fewer labels many may be different, although they are classes."""
 SHOWN = 3
 """Labels that a reason shows."""
 
@@ -36,7 +38,8 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
     one is written like 1,042.3 or 0.5. Whole numbers are classes only if there are at most 20 distinct ones and these
     are 0..K-1 or 1..K with K > 1, and one of them occurs twice if K > 2; all others are quantities. Beside missing
     labels a float without a fraction counts as a whole number: pandas stores whole numbers with gaps as floats. Several
-    targets are quantities.
+    targets are quantities. Strings that are no numbers, and of which more than half of at least 100 differ, are an
+    error: they are no classes that can be learnt.
 
     Parameters
     ----------
@@ -65,6 +68,7 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
     if names and _are_written_numbers(labels):
         return TaskChoice("regression", f"the labels are numbers, written as text ({_shown(names)})")
     if names:
+        _check_names(names)
         return TaskChoice("classification", f"the labels are names ({_shown(names)})")
     if any(isinstance(value, (bool, np.bool_)) for value in labels):
         return TaskChoice("classification", "the labels are true or false")
@@ -76,6 +80,15 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
             return TaskChoice("regression", f"the labels are numbers with fractions ({_shown(fractions)})")
         return TaskChoice("regression", f"the labels are decimal numbers ({_shown(labels)})")
     return _of_whole_numbers(labels)
+
+
+def _check_names(names: list[Any]) -> None:
+    distinct = len(set(names))
+    if len(names) >= ENOUGH_NAMES and distinct > len(names) / 2:
+        raise ValueError(
+            f"{distinct} of the first {len(names)} labels are different names ({_shown(names)}): these are no classes; "
+            "write numbers without units, choose another target, or say the task if they are classes"
+        )
 
 
 def _are_written_numbers(labels: list[Any]) -> bool:

@@ -198,6 +198,17 @@ def _cut(blocks: Iterable[tuple[Any, Any]], every: Every, limit: int | None) -> 
             start = stop
 
 
+def _check_names(names: Sequence[Any] | None, trials: Sequence[Trial]) -> None:
+    """Refuse labels that are names for a learner of numbers: their codes 0, 1, ... are no quantities."""
+    numeric = next((trial.name for trial in trials if trial.takes_numbers), None)
+    if names and numeric is not None:
+        shown = ", ".join(map(str, names[:3])) + (", ..." if len(names) > 3 else "")
+        raise ValueError(
+            f"the labels are names ({shown}), and {numeric} "
+            'learns numbers; use a learner of classes, as Auto(task="classification") or Classifier(...), or Model()'
+        )
+
+
 def _blocks(stream: Any, trials: Sequence[Trial], size: int) -> Iterator[tuple[Any, Any]]:
     """Blocks of at most `size` rows, converted once for all learners where that is plain (they check the rest).
 
@@ -219,6 +230,7 @@ def _blocks(stream: Any, trials: Sequence[Trial], size: int) -> Iterator[tuple[A
         return
     if isinstance(stream, tuple) or not callable(getattr(stream, "blocks", None)):
         stream = as_stream(stream)
+        _check_names(stream.labels, trials)
     blocks: Iterator[tuple[Any, Any]] = stream.blocks(size)
     for X, Y in blocks:
         if isinstance(X, (Table, Batch, SparseRows)):

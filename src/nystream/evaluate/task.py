@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from nystream.data.items import is_iterator
 from nystream.data.reading import Table
 from nystream.data.targets import target_columns
 from nystream.data.task import LABELS, choose_task
-from nystream.evaluate.pairs import labels_of_first
+from nystream.evaluate.pairs import items, labels_of_first
 from nystream.learners.base import Learner
 from nystream.model import Model
 
@@ -23,6 +24,8 @@ def settle_tasks(stream: Any, learners: Iterable[Learner | Model], block: int) -
     unsure = [learner for learner in learners if isinstance(learner, Model) and learner.task is None]
     if not unsure:
         return stream
+    if is_iterator(stream):
+        stream = _Items(stream, [learner for learner in learners if isinstance(learner, Model)])
     if isinstance(stream, tuple):
         labels = labels_of_first(stream[0], stream[1], unsure, LABELS)
     elif callable(getattr(stream, "blocks", None)):
@@ -46,6 +49,16 @@ def usual_metric(learner: Learner | Model) -> str:
     if isinstance(learner, Model):
         return {"classification": "accuracy", "novelty": "size"}.get(learner.task or "", "mse")
     return {"real": "mse", "none": "size"}.get(learner.labels, "accuracy")
+
+
+class _Items:
+    """Rows of an iterator as a stream of blocks, which can be read once."""
+
+    def __init__(self, rows: Iterator[Any], models: list[Model]) -> None:
+        self._rows, self._models = rows, models
+
+    def blocks(self, size: int) -> Iterator[tuple[Any, Any]]:
+        return items(self._rows, self._models, size)
 
 
 class _Begun:

@@ -117,6 +117,11 @@ class Trial:
         """Measure processor time from now on."""
         self._clock = process_time
 
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether the labels are quantities to the learner, and not classes."""
+        return self._inner.labels == "real"
+
     def feed(self, X: Any, Y: Any) -> None:
         """Process rows in order: predict, then learn at once or `delay` rows later."""
         n, has_learnt = len(X), bool(self._inner.n_seen)

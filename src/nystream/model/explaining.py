@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,6 +104,8 @@ class Explainer:
         text = inner.explain()
         for by_place, by_name in zip(inner.alarms(), alarms, strict=True) if alarms is not None else ():
             text = text.replace(str(by_place), str(by_name))
+        if model.schema_ is not None and model.schema_.numeric and model.schema_.width is None:
+            text = _with_names(text, model.schema_.names)
         return f"{words}\n{text}"
 
     # -- rows to explain with ----------------------------------------------------------------------------------------
@@ -188,6 +191,15 @@ class Explainer:
             return [self._output(0) if self._model.inner.outputs_ > 1 else (0, None)] * n
         best = self._answer(has_probabilities=False)(columns).argmax(axis=1).tolist()
         return [(k, self._model.classes_[k]) for k in best]
+
+
+def _with_names(text: str, names: list[str]) -> str:
+    """Return the text of a learner of numbers with the names of the columns that had missing values."""
+    return re.sub(
+        r"(?<=values were missing in columns )[\d, ]+(?=:)",
+        lambda places: ", ".join(names[int(place)] for place in places[0].split(", ")),
+        text,
+    )
 
 
 def _grid(values: npt.NDArray[Any], points: int) -> npt.NDArray[Any]:

@@ -30,7 +30,10 @@ def first_schema(model: Model, table: Any, target: str | None) -> Schema:
         return Schema.of(table, target=target).described(task=None)
     model.first_ = FirstRows()
     model.first_.fixed_ = {name: kind for name, kind in table.kinds.items() if name != target}
-    return Schema.of(table[:1], target=target).described(task=None)
+    schema = Schema.of(table[:1], target=target).described(task=None)
+    # the first row says too little of a column whose kind is known without it
+    schema.looks_ = {name: look for name, look in schema.looks_.items() if name in open_kinds}
+    return schema
 
 
 def review_kinds(model: Model, table: Any) -> None:

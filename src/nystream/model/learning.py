@@ -47,6 +47,7 @@ def run(model: Model, rows: Any, y: Any, weights: Any) -> Scores:
     model.learner_.name_classes(labels.classes)
     if not model.learner_.d_ and n:
         model._reserve_for(batch.inputs)
+    has_learnt = model.n_seen > 0
     P = _learn(model.learner_, batch.inputs, labels, learnt_weights)
     if n:
         _keep_rows(model, batch, labels, learnt_weights)
@@ -60,9 +61,9 @@ def run(model: Model, rows: Any, y: Any, weights: Any) -> Scores:
         P[labels.known == 0] = np.nan
     elif not was_decided:
         P[: int(there.argmax())] = np.nan  # before the first label nobody knew that numbers were asked for
-    scores = Scores(P, labels.Y)
-    model.score_ = add_rows(model.score_, scores, model.task)
-    return scores
+    blind = 0 if has_learnt or not there.any() else int(there.argmax()) + 1  # nothing was known before the first label
+    model.score_ = add_rows(model.score_, Scores(P[blind:], labels.Y[blind:]), model.task)
+    return Scores(P, labels.Y)
 
 
 def _read(model: Model, rows: Any, y: Any) -> tuple[Batch, Any, Any]:
@@ -152,7 +153,8 @@ def step_quickly(model: Model, row: Any, y: Any, weight: float) -> tuple[Any] | 
             return None
         answer = learner.step(x, y, weight)
         _keep_one(model, x, y, weight)
-        model.score_ = add_row(model.score_, answer, y)
+        if learner.n_seen > 1:  # nothing was known before the first label
+            model.score_ = add_row(model.score_, answer, y)
         kinds.keep_first_one(model, row, y, weight)
         return (answer,)
     k = model._class_numbers().get(y) if schema.task == "classification" and type(y) in (str, int, bool) else None
@@ -161,7 +163,8 @@ def step_quickly(model: Model, row: Any, y: Any, weight: float) -> tuple[Any] | 
     scores = learner.step(x, k, weight)
     _keep_one(model, x, k, weight)
     best = int(scores[: len(model.classes_)].argmax())
-    model.score_ = add_class(model.score_, best, k)
+    if learner.n_seen > 1:
+        model.score_ = add_class(model.score_, best, k)
     kinds.keep_first_one(model, row, y, weight)
     return (model.classes_[best],)
 

@@ -13,8 +13,8 @@ from nystream.runtime.types import Array
 __all__ = ["Score", "add_class", "add_row", "add_rows", "add_scores", "describe"]
 
 Score = dict[str, Any]
-"""Sums over the rows that had a label and a prediction. Of numbers: `rows`, and lists with one number for each target:
-`squares` (of errors), `origin` (the first label), `sums` and `sums2` (of labels less the origin, and of their squares).
+"""Sums over the rows after the first label that had a label. Of numbers: `rows`, and lists with one number for each
+target: `squares` (of errors), `origin` (a label), `sums` and `sums2` (of labels less the origin, and of their squares).
 Of classes: `rows`, `mistakes`, and `counts` of the classes."""
 
 

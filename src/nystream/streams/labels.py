@@ -7,19 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from nystream.data.cells import ABSENT
 from nystream.runtime.types import Array
 
-__all__ = ["MISSING", "Labels", "is_missing_field"]
-
-MISSING = frozenset({"", "?", "na", "n/a", "nan", "null"})
-"""What stands for an absent value in text, in lower case."""
+__all__ = ["Labels", "is_missing_field"]
 
 _MOST = 10_000  # more different names than this are not classes, and would be an unbounded list
 
 
 def is_missing_field(text: str) -> bool:
     """Whether a field of a text file says that its value is absent."""
-    return text.strip().lower() in MISSING
+    return text.strip().lower() in ABSENT
 
 
 class Labels:

@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import Any, TypeVar, overload
 
 from nystream._core.tables import rows_of_numbers
-from nystream.data.cells import MISSING, decimal_mark
+from nystream.data.cells import ABSENT, decimal_mark
 from nystream.data.kinds import LOOK
 from nystream.data.places import BadRow, Place
 from nystream.data.reading import Table, read
@@ -25,8 +25,8 @@ from nystream.streams.text import COMPRESSED, Pipe, TextFile
 
 __all__ = ["ArrowTables", "JsonTables", "Tables", "TextTables", "open_tables"]
 
-NULLS = frozenset(form for word in MISSING for form in (word, word.upper(), word.capitalize(), "NaN", "N/a"))
-"""Fields of text files that stand for an absent value, in the ways they are written."""
+NULLS = frozenset(form for word in ABSENT for form in (word, word.upper(), word.capitalize(), "NaN", "None"))
+"""Fields of text files that stand for an absent value of any kind, in the ways they are written. Python writes None."""
 TEXT = (".csv", ".tsv", ".txt", ".data")
 JSON = (".jsonl", ".ndjson", ".json")
 ARROW = (".parquet", ".pq", ".feather", ".arrow")
@@ -77,6 +77,10 @@ class Tables:
     def blocks(self, size: int = _ROWS) -> Iterator[Table]:
         """Tables of `size` rows, the last one perhaps shorter."""
         raise NotImplementedError
+
+    def first_columns(self) -> list[str]:
+        """The columns, and those that appear in the first 1,000 rows."""
+        return self.columns
 
 
 class TextTables(Tables):
@@ -242,6 +246,12 @@ class JsonTables(Tables):
                     failure = None  # else this frame and the error hold each other
             if not some:
                 return
+
+    def first_columns(self) -> list[str]:
+        if self.live:
+            return self.columns
+        rows, _ = _taken(self._rows(), LOOK)
+        return list(dict.fromkeys([*self.columns, *(str(key) for row, _ in rows for key in row)]))
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], int]]:
         """Objects with their lines, or their numbers in an array."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(os.environ.get("NYSTREAM_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 ROWS = 17_520
 """Rows that are read of the half-hourly series and of the air in Beijing: one year, and two."""
 WEATHER = ["holiday", "workingday", "weathersit", "temp", "atemp", "hum", "windspeed"]

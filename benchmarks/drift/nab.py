@@ -24,7 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "nab"
+DATA = Path(os.environ.get("NYSTREAM_DATA", Path(__file__).resolve().parents[3] / "shared" / "data")) / "nab"
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "nab.json"
 PROFILES = {"standard": (0.11, 1.0), "low FP": (0.22, 1.0), "low FN": (0.11, 2.0)}
 """What a false detection and a missed window cost."""

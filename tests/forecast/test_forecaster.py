@@ -190,6 +190,12 @@ def test_forecasts_are_nan_where_inputs_are_not_given():
     assert np.isnan(P[57]).tolist() == [False, False, True, True, True, True]
 
 
+def test_one_column_of_inputs_may_have_one_dimension():
+    y, x = labels(120), inputs(120 + H)[:, 1]
+    expected = Forecaster(H, season=24).run(y, x[:, None])
+    assert_array_equal(Forecaster(H, season=24).run(y, x), expected)
+
+
 def test_a_frame_of_inputs_is_read_by_name():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(table(120 + H))
@@ -231,10 +237,43 @@ def test_kinds_of_timestamps_agree():
         stamps.astype("datetime64[us]").astype(object).tolist(),
         pd.DatetimeIndex(stamps),
         pd.Series(pd.DatetimeIndex(stamps)),
+        pd.Series(pd.DatetimeIndex(stamps), dtype=object),
+        pd.PeriodIndex(stamps, freq="h"),
     ]
     expected = Forecaster(H).run(y, when=stamps)
     for when in kinds:
         assert_array_equal(Forecaster(H).run(y, when=when), expected)
+
+
+@pytest.mark.parametrize("package", ["polars", "pyarrow"])
+def test_columns_of_other_packages_are_timestamps(package):
+    other = pytest.importorskip(package)
+    stamps = hours(60)
+    micros = stamps.astype("datetime64[us]")
+    column = other.Series(micros) if package == "polars" else other.array(micros)
+    assert_array_equal(Forecaster(H).run(labels(60), when=column), Forecaster(H).run(labels(60), when=stamps))
+
+
+@pytest.mark.parametrize(("distance", "length"), [("D", 7), ("W", 52), ("MS", 12), ("ME", 12)])
+def test_days_and_months_follow_the_clock_of_the_time_zone(distance, length):
+    pd = pytest.importorskip("pandas")
+    when = pd.date_range("2023-03-01", periods=60, freq=distance, tz="Europe/Berlin")
+    f, plain = (Forecaster(2, members=[nystream.forecast.Naive()]) for _ in range(2))
+    f.run(np.arange(60.0), when=when)
+    plain.run(np.arange(60.0), when=when.tz_localize(None))
+    assert f.n_seen == 60
+    assert f.calendar_.frequency.seasons()[0] == length
+    assert_array_equal(f.times(np.arange(62)), plain.times(np.arange(62)))
+    assert nystream.from_bytes(f.to_bytes()).step(1.0, when=when[-1] + (when[1] - when[0]) * 0 + when.freq) == 59.0
+
+
+def test_a_day_without_rows_at_the_start_of_an_hourly_series_with_a_time_zone():
+    pd = pytest.importorskip("pandas")
+    when = pd.date_range("2024-03-29", periods=100, freq="h", tz="Europe/Berlin")
+    f = Forecaster(H)
+    f.run(np.arange(77.0), when=when[[0, *range(24, 100)]])
+    assert str(f.calendar_.frequency) == "hour"
+    assert f.n_seen == 100
 
 
 def test_daylight_saving_is_seen_by_the_calendar():
@@ -302,11 +341,11 @@ def test_resample_takes_irregular_timestamps():
     y = 10 + np.sin(2 * np.pi * minutes / 1440) + 0.1 * rng.normal(size=900)
     f = Forecaster(H, frequency="1h", resample="mean")
     f.run(y, when=when)
-    cells = (minutes - minutes[0]) // 60
+    cells = minutes // 60 - minutes[0] // 60  # full hours
     means = [y[cells == c].mean() if (cells == c).any() else math.nan for c in range(cells[-1])]
     assert_allclose(f.history(len(means)), means)
     regular = Forecaster(H, frequency="1h")
-    regular.run(means, when=when[0] + np.arange(len(means)) * np.timedelta64(1, "h"))
+    regular.run(means, when=when[0].astype("datetime64[h]") + np.arange(len(means)) * np.timedelta64(1, "h"))
     assert_allclose(f.forecast(), regular.forecast())
 
 
@@ -321,6 +360,24 @@ def test_a_season_is_found_without_timestamps():
     f.run(labels(300, missing=0.0))
     assert f.seasons == [24]
     assert "24 rows" in f.explain()
+
+
+def test_a_noisy_season_is_found_at_its_length():
+    t = np.arange(1024)
+    day = 5 * np.sin(2 * np.pi * t / 24)
+    week = -8.0 * ((t // 24) % 7 >= 5)
+    weeks = 0
+    for seed in range(10):
+        noise = np.random.default_rng(seed).normal(size=1024)
+        assert find_seasons((day + noise)[:512], None) == [24]
+        assert find_seasons(day + noise, None)[0] == 24
+        weeks += find_seasons(2.5 * day + week + 0.3 * noise, None) == [24, 168]
+    assert weeks >= 6
+
+
+def test_a_week_without_weekends_has_a_season():
+    y = np.tile([1.0, 2.0, 3.0, 4.0, 5.0, math.nan, math.nan], 30)
+    assert find_seasons(y, [7]) == [7]
 
 
 def test_a_random_walk_has_no_season():
@@ -361,6 +418,36 @@ def test_constant_labels():
     assert_allclose(high, 7.0)
 
 
+@pytest.mark.parametrize("constant", [0.0, 7.0])
+@pytest.mark.parametrize("timed", [True, False])
+def test_labels_that_were_constant_at_first(constant, timed):
+    """Errors of 0 must not make all later errors count as outliers."""
+    t = np.arange(800)
+    y = 10 + 5 * np.sin(2 * np.pi * t / 24) + np.random.default_rng(0).normal(size=800)
+    y[:300] = constant
+    f = Forecaster(H, season=None if timed else 24)
+    P = f.run(y, when=START + t * np.timedelta64(1, "h") if timed else None)
+    truth = np.array([y[i + 1 : i + 1 + H] for i in range(600, 790)])
+    assert np.abs(P[600:790] - truth).mean() < 1.2
+    low, high = f.forecast_interval()
+    assert (high - low < 10).all()
+    assert f.alarms()[0].row == 301
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-9, 1e12, 1e30])
+def test_the_unit_of_labels_does_not_matter(scale):
+    y = labels(120)
+    P = Forecaster(H, season=24).run(y)
+    assert_allclose(Forecaster(H, season=24).run(scale * y) / scale, P, rtol=0.02)
+
+
+def test_labels_far_from_zero():
+    y = labels(300, missing=0.0)
+    P = Forecaster(H, season=24).run(y + 1e12) - 1e12
+    truth = np.array([y[i + 1 : i + 1 + H] for i in range(200, 290)])
+    assert np.abs(P[200:290] - truth).mean() < 1.0
+
+
 # -- quantiles -----------------------------------------------------------------------------------------------------
 def test_quantiles_do_not_cross_and_intervals_cover():
     y = labels(1500, missing=0.0)
@@ -395,6 +482,23 @@ def test_intervals_are_infinite_while_nothing_is_known():
     assert np.isposinf(high).all()
 
 
+def test_steps_with_few_errors_take_the_intervals_of_shorter_ones():
+    f = Forecaster(24)
+    f.run(labels(30, missing=0.0), when=hours(30))
+    low, high = f.forecast_interval(0.9)
+    assert np.isfinite(low).all()
+    assert np.isfinite(high).all()
+    assert (high - low)[-1] > (high - low)[0]
+
+
+def test_intervals_of_constant_labels_have_no_width():
+    f = Forecaster(H)
+    f.run(np.full(100, 7.0), when=hours(100))
+    low, high = f.forecast_interval()
+    assert_array_equal(low, 7.0)
+    assert_array_equal(high, 7.0)
+
+
 # -- refusals ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -402,6 +506,8 @@ def test_intervals_are_infinite_while_nothing_is_known():
         (lambda f: Forecaster(0), "horizon must be a whole number of at least 1"),
         (lambda f: Forecaster(3, season=1), "season must be a whole number of at least 2"),
         (lambda f: Forecaster(3, season=(2, 3, 4)), "at most two"),
+        (lambda f: Forecaster(3, season="day"), "season must be a whole number of at least 2, got 'day'"),
+        (lambda f: Forecaster(3, members=[]), "members must have at least one member"),
         (lambda f: Forecaster(3, frequency="fast"), "frequency must be as"),
         (lambda f: Forecaster(3).forecast(), "learnt nothing yet"),
         (lambda f: f.forecast(7), "the horizon is 6"),
@@ -441,9 +547,8 @@ def test_holidays_need_their_package():
     try:
         import holidays  # noqa: F401
     except ImportError:
-        f = Forecaster(H, holidays="DE", frequency="1h")
         with pytest.raises(ImportError, match="pip install holidays"):
-            f.step(1.0, when="2024-01-01")
+            Forecaster(H, holidays="DE")
     else:
         f = Forecaster(H, holidays="DE")
         f.run(np.arange(60.0), when=np.datetime64("2024-12-24T00:00") + np.arange(60) * np.timedelta64(1, "h"))

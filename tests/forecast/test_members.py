@@ -89,12 +89,30 @@ def test_log_smoother_mixes_exponentials_of_smoothers_on_logarithms():
     assert errors["log smoothers"] < 0.2 * errors["slow smoother"]
 
 
-def test_log_smoother_repeats_another_member_from_the_first_label_on_that_is_not_positive():
-    y = np.abs(series()) + 1
-    y[80] = 0.0
-    made = forecasts([Smoother([Gains(0.005, short=0.1)], ["slow smoother"]), LogSmoother()], y, (6,))
-    assert not np.allclose(made["log smoothers"][79], made["slow smoother"][79])
-    assert_allclose(made["log smoothers"][80:], made["slow smoother"][80:])
+def test_log_smoother_smooths_labels_from_the_first_one_on_that_is_not_positive():
+    t = np.arange(240)
+    y = 50 - t + 4 * np.sin(2 * np.pi * t / 6)
+    zero = int((y <= 0).argmax())
+    made = forecasts([LogSmoother()], y, (6,))["log smoothers"]
+    assert np.isnan(made[zero : zero + 5]).all()  # one cycle
+    assert np.abs(made[150, :] - y[151 : 151 + H]).max() < 1.5
+
+
+def test_smoother_leaves_labels_that_were_constant():
+    t = np.arange(300)
+    y = np.where(t < 150, 7.0, 10 + 3 * np.sin(2 * np.pi * t / 6))
+    made = forecasts([Smoother([Gains(0.1, short=0.3)], ["s"])], y, (6,))["s"]
+    assert np.abs(made[220] - y[221 : 221 + H]).max() < 0.5
+
+
+def test_mixture_forgets_errors_of_rounding():
+    mixture = Mixture()
+    mixture.start([1.0, 1.0], 1)
+    for _ in range(200):
+        mixture.learn(np.array([[7.0, 7.0 + 1e-12]]), 7.0)
+    for _ in range(10):
+        mixture.learn(np.array([[7.0, 9.5]]), 10.0)
+    assert mixture.weights_[0, 1] > 0.9
 
 
 @pytest.mark.parametrize("seasons", [(6,), (6, 18)])

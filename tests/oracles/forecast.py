@@ -71,7 +71,7 @@ def ridge(y, base, h, seasons, inputs, lam, strides):
     A = b = None
     spread, count = 0.0, 0
     for t in range(n):
-        if t >= h:
+        if t >= max(h, 2):  # two labels give a scale
             z = scaled(z_of[t - h], base[t - h, h - 1], scale)
             u = (y[t] - base[t - h, h - 1]) / scale
             p = len(z)

@@ -142,6 +142,13 @@ class Runs(Params):
         return [Alarm(*alarm) for alarm in self.alarms_]
 
 
+def _in_units(size: float, scale: float) -> float:
+    """The size of an error in units of the usual one; infinite where there was none before."""
+    if size == 0:
+        return 0.0
+    return size / scale if scale > 0 else math.inf
+
+
 class Surprises(Params):
     """Keeps past one-step errors in units of the usual error, and the alarms."""
 
@@ -168,12 +175,13 @@ class Surprises(Params):
         """Return the surprise of a label under a forecast. Pure."""
         error = y - forecast
         kept = self.errors_[: min(self.count_, RULES.kept)]
-        if not math.isfinite(error) or len(kept) < RULES.fewest or not scale > 0:
+        if not math.isfinite(error) or len(kept) < RULES.fewest:
             return Surprise(1.0, 0.0, math.nan if not math.isfinite(error) else error)
-        size = abs(error) / scale
+        size = _in_units(abs(error), scale)
         record = float(kept.max())
         once_in = (len(kept) + 1) / (1 + int((kept >= size).sum()))
-        return Surprise(once_in, size / record if record > 0 else math.inf, error)
+        beyond = size / record if record > 0 else math.inf if size > 0 else 1.0
+        return Surprise(once_in, beyond, error)
 
     def learn(self, y: float, forecast: float, scale: float) -> Alarm | None:
         """Learn the error of a forecast; return an alarm where it is due."""
@@ -184,8 +192,9 @@ class Surprises(Params):
         if not math.isfinite(error):
             return None
         alarm = self.runs_.learn(self.row_ - 1, found)
-        if scale > 0:
-            self.errors_[self.count_ % RULES.kept] = error / scale
+        size = _in_units(error, scale)
+        if size < math.inf:
+            self.errors_[self.count_ % RULES.kept] = size
             self.count_ += 1
         self.spread_ += (error - self.spread_) * max(1 / (self.count_ + 1), RULES.slowest)
         return alarm

@@ -14,7 +14,7 @@ import numpy as np
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
-__all__ = ["Calendar", "Frequency", "instants"]
+__all__ = ["Calendar", "Frequency", "clock_times", "instants", "known_country"]
 
 SECOND = 1_000_000
 """Times are whole microseconds since 1970, in UTC where they have a zone."""
@@ -44,14 +44,30 @@ class Frequency(NamedTuple):
         raise ValueError(f"frequency must be as '30min', '1h', 'D', 'W', 'MS', 'QS' or 'YS', got {text!r}")
 
     @classmethod
-    def between(cls, first: int, second: int) -> Frequency:
-        """Of two times: whole months where the day and the hour agree, else their distance."""
-        a, b = (np.datetime64(t, "us").astype(object) for t in (first, second))
+    def between(cls, first: int, second: int, zone: str = "") -> Frequency:
+        """Of two times: whole months where the day and the hour agree, whole days, or else their distance."""
+        clocks = clock_times(np.array([first, second]), _zone_of(zone))
+        a, b = (np.datetime64(int(t), "us").astype(object) for t in clocks)
         months = 12 * (b.year - a.year) + b.month - a.month
         ends = all((t + dt.timedelta(days=1)).day == 1 for t in (a, b))
         if months > 0 and a.time() == b.time() and (a.day == b.day or ends):
             return cls(months, 0)
-        return cls(0, second - first)
+        between = int(clocks[1] - clocks[0])
+        return cls(0, between if between > 0 and between % DAY == 0 else second - first)
+
+    @property
+    def is_civil(self) -> bool:
+        """Whether rows follow the clock: a day has 23 or 25 hours where clocks change."""
+        return bool(self.months) or self.micros % DAY == 0
+
+    def floor(self, time: int, zone: str = "") -> int:
+        """The last full hour, day or month of the clock up to a time, as the frequency has it."""
+        clock = int(clock_times(np.array([time]), _zone_of(zone))[0])
+        if self.months:
+            month = np.datetime64(clock, "us").astype("datetime64[M]").astype("datetime64[us]")
+            return time - (clock - int(month.astype(np.int64)))
+        unit = DAY if self.micros % DAY == 0 else self.micros
+        return time - clock % unit if DAY % unit == 0 else time
 
     def __str__(self) -> str:
         if self.months:
@@ -82,10 +98,12 @@ class Frequency(NamedTuple):
 def instants(when: Any) -> tuple[np.ndarray, str]:
     """Times (n,) in microseconds and the name of their zone ("" for none).
 
-    when : one time or several: `datetime`, strings of ISO 8601, NumPy's datetime64, or pandas' Timestamp, DatetimeIndex
-        or Series.
+    when : one time or several: `datetime`, strings of ISO 8601, NumPy's datetime64, pandas' Timestamp, DatetimeIndex,
+        PeriodIndex or Series, or a column of polars or Arrow.
     """
-    if hasattr(when, "dt") and hasattr(when, "to_numpy"):  # a Series of pandas
+    if hasattr(when, "to_timestamp") and hasattr(when, "asi8"):  # a PeriodIndex
+        when = when.to_timestamp()
+    if hasattr(getattr(when, "dt", None), "tz"):  # a Series of pandas
         zone = when.dt.tz
         values = when.dt.tz_convert("UTC").dt.tz_localize(None) if zone is not None else when
         return _checked(values.to_numpy("datetime64[us]")), _name(zone)
@@ -94,6 +112,9 @@ def instants(when: Any) -> tuple[np.ndarray, str]:
         return _checked(values.to_numpy("datetime64[us]")), _name(when.tz)
     if isinstance(when, (np.ndarray, np.datetime64)) and np.asarray(when).dtype.kind == "M":
         return _checked(np.atleast_1d(np.asarray(when)).astype("datetime64[us]")), ""
+    for name in ("to_pylist", "to_list"):  # a column of Arrow or polars, a Series of objects
+        if not isinstance(when, np.ndarray) and hasattr(when, name):
+            when = getattr(when, name)()
     single = isinstance(when, (str, dt.date)) or not isinstance(when, (Sequence, np.ndarray))
     parsed = [_one(value) for value in ([when] if single else when)]
     zones = {zone for _, zone in parsed}
@@ -141,8 +162,21 @@ def _name(zone: Any) -> str:
     return "UTC" if not seconds else f"{seconds:+d}"
 
 
+def clock_times(times: np.ndarray, zone: dt.tzinfo | None) -> np.ndarray:
+    """Times in UTC as the clocks of a zone show them, daylight saving included."""
+    if zone is None:
+        return times
+    hours, back = np.unique(times // (HOUR // 4), return_inverse=True)  # offsets change at quarters of an hour
+    zero = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    offsets = [(zero + dt.timedelta(minutes=15 * int(q))).astimezone(zone).utcoffset() or dt.timedelta() for q in hours]
+    found: np.ndarray = times + np.array([int(o.total_seconds()) * SECOND for o in offsets])[back]
+    return found
+
+
 class Calendar(Params):
     """The rows of a regular series in time: which row a timestamp is, and the calendar's columns of rows.
+
+    Rows of whole days or months follow the clock of the time zone: a day has 23 or 25 hours where clocks change.
 
     Parameters
     ----------
@@ -164,34 +198,41 @@ class Calendar(Params):
         self.holidays = holidays
         self._days = None if holidays is None else _holidays_of(holidays)
         self._zone = _zone_of(zone)
+        self._start = self._on_grid(first)
 
     @property
     def frequency(self) -> Frequency:
         return Frequency(self.months, self.micros)
 
+    def _on_grid(self, time: int) -> int:
+        """A time as the clock shows it where rows follow the clock."""
+        return int(clock_times(np.array([time]), self._zone)[0]) if self._zone and self.frequency.is_civil else time
+
     def row_of(self, time: int) -> int | None:
         """The row of a time; None if it lies between two rows."""
+        time = self._on_grid(time)
         if not self.months:
-            row, rest = divmod(time - self.first, self.micros)
+            row, rest = divmod(time - self._start, self.micros)
             return None if rest else row
-        a, b = (np.datetime64(t, "us").astype("datetime64[M]").astype(int) for t in (self.first, time))
+        a, b = (np.datetime64(t, "us").astype("datetime64[M]").astype(int) for t in (self._start, time))
         row, rest = divmod(int(b - a), self.months)
-        if rest or (row and Frequency.between(min(self.first, time), max(self.first, time)).micros):
+        if rest or (row and Frequency.between(min(self._start, time), max(self._start, time)).micros):
             return None
         return row
 
     def cell_of(self, time: int) -> int:
         """The row in whose cell a time lies: from the row's time to that of the next."""
+        time = self._on_grid(time)
         if not self.months:
-            return (time - self.first) // self.micros
-        a, b = (np.datetime64(t, "us").astype("datetime64[M]").astype(int) for t in (self.first, time))
+            return (time - self._start) // self.micros
+        a, b = (np.datetime64(t, "us").astype("datetime64[M]").astype(int) for t in (self._start, time))
         return int(b - a) // self.months
 
     def times(self, rows: np.ndarray) -> np.ndarray:
-        """Times of rows, in microseconds."""
+        """Times of rows, in microseconds; those of the clock where rows follow the clock."""
         if not self.months:
-            return self.first + rows * self.micros
-        start = np.datetime64(self.first, "us")
+            return self._start + rows * self.micros
+        start = np.datetime64(self._start, "us")
         month = start.astype("datetime64[M]")
         months = month + rows * np.timedelta64(self.months, "M")
         into = start - month
@@ -202,15 +243,7 @@ class Calendar(Params):
     def local(self, rows: np.ndarray) -> np.ndarray:
         """Times of rows as clocks show them, daylight saving included."""
         times = self.times(rows)
-        if self._zone is None:
-            return times
-        hours, back = np.unique(times // (HOUR // 4), return_inverse=True)  # offsets change at quarters of an hour
-        zero = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-        offsets = [
-            (zero + dt.timedelta(minutes=15 * int(q))).astimezone(self._zone).utcoffset() or dt.timedelta()
-            for q in hours
-        ]
-        return times + np.array([int(o.total_seconds()) * SECOND for o in offsets])[back]
+        return times if self.frequency.is_civil else clock_times(times, self._zone)
 
     def clock(self, row: int) -> np.datetime64:
         """The time of a row as clocks show it."""
@@ -265,6 +298,12 @@ def _zone_of(name: str) -> dt.tzinfo | None:
         raise ValueError(
             f"no time zone is named {name!r} here; pip install tzdata, or use one as 'Europe/Berlin'"
         ) from None
+
+
+def known_country(country: str) -> str:
+    """The country, if the package `holidays` is installed and knows it; else an error."""
+    _holidays_of(country)
+    return country
 
 
 def _holidays_of(country: str) -> Any:

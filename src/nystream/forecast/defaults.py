@@ -26,7 +26,7 @@ def default_members(learner: Any, seasons: int) -> list[Member]:
         Naive(),
         SeasonalNaive(),
         Smoother([tuple(gains) for gains in SMOOTHERS.values()], list(SMOOTHERS)),
-        LogSmoother(SLOW),
+        LogSmoother(),
     ]
     ridges = [
         Ridge(None, "rg", name="autoregression"),

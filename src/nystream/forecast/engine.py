@@ -17,7 +17,7 @@ from nystream.runtime.types import Array
 
 __all__ = ["Engine"]
 
-PRIOR = {"naive": 1.0, "seasonal naive": 16.0, "shared kernel": 32.0}
+PRIOR = {"naive": 1.0, "seasonal naive": 16.0, "long seasonal naive": 1.0, "shared kernel": 32.0}
 """Weights at the start: seasons of the calendar are likely, and so is what other series did. All other members are on
 probation: the first rows of one day or one weekend mislead everything that is fitted to them."""
 PROBATION = 2

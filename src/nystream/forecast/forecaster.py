@@ -13,7 +13,7 @@ from nystream import persist
 from nystream.auto.learner import Auto
 from nystream.auto.surprise import Alarm, Surprise, Surprises
 from nystream.data.inputs import as_levels
-from nystream.forecast.calendar import Calendar, Frequency, instants
+from nystream.forecast.calendar import Calendar, Frequency, instants, known_country
 from nystream.forecast.defaults import default_members
 from nystream.forecast.engine import Engine
 from nystream.forecast.explain import decompose, explanation
@@ -68,8 +68,8 @@ class Forecaster(Params):
     frequency : str or None
         Distance of the rows as "30min", "1h", "D", "MS"; None: from the first timestamps.
     resample : "mean", "sum", "last" or None
-        For timestamps that are not regular: labels between two times of the grid count as one row, which is learnt when
-        the next begins. Needs `frequency`.
+        For timestamps that are not regular: labels between two times of the grid (full hours for "1h", midnights for
+        "D") count as one row, which is learnt when the next begins. Needs `frequency`.
     holidays : str or None
         Country whose public holidays are a column of the calendar ("DE", "US-CA"); needs the package `holidays`.
 
@@ -111,6 +111,8 @@ class Forecaster(Params):
         if learner is not None and not isinstance(learner, (Learner, Model)):
             raise TypeError(f"learner must be a nystream learner, a Model or None, got {learner!r}")
         self.learner = learner
+        if members is not None and not len(members):
+            raise ValueError("members must have at least one member, or be None for the default ones")
         self.members = members
         self.frequency = frequency
         self._frequency = None if frequency is None else Frequency.parse(frequency)
@@ -119,7 +121,7 @@ class Forecaster(Params):
             one_of("resample", resample, AGGREGATES)
             if frequency is None:
                 raise ValueError(f"resample={resample!r} needs frequency, the distance of the rows, as '1h'")
-        self.holidays = holidays
+        self.holidays = None if holidays is None else known_country(holidays)
         self._shared: GlobalLearner | None = None  # of a `KeyedForecaster`
         self._columns: tuple[int, Array] | None = None  # the calendar of the next rows, made anew when needed
 
@@ -173,6 +175,7 @@ class Forecaster(Params):
                     "rows and drop those that are there twice, or use resample='mean'"
                 )
             times = found.tolist()
+        X = X[:, None] if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.names is None else X
         rows = None if X is None or not n else self._inputs_for(X).rows(X)
         if rows is not None and not n <= len(rows) <= n + self.horizon:
             raise ValueError(f"X has {len(rows)} rows; {n} are needed, and up to {self.horizon} more that are known")
@@ -290,7 +293,8 @@ class Forecaster(Params):
             self.inputs_ = None
         self._forget_kept()
         if self._frequency is not None and time is not None:
-            self._set_calendar(time, self._frequency)
+            first = time if self.resample is None else self._frequency.floor(time, self.zone_)
+            self._set_calendar(first, self._frequency)
         self.first_time_ = time
         self._restart()
 
@@ -383,7 +387,7 @@ class Forecaster(Params):
             assert self.first_time_ is not None
             if time <= self.first_time_:
                 raise ValueError(f"timestamps must rise: {_shown(time)} came after {_shown(self.first_time_)}")
-            self._set_calendar(self.first_time_, Frequency.between(self.first_time_, time))
+            self._set_calendar(self.first_time_, Frequency.between(self.first_time_, time, self.zone_))
             self._restart()
         calendar = self.calendar_
         assert calendar is not None
@@ -406,9 +410,10 @@ class Forecaster(Params):
         micros = 0 if calendar.months else math.gcd(calendar.micros, time - calendar.first)
         rows = (time - calendar.first) // micros if micros else 0
         if not micros or self._frequency is not None or self.rows_ > REGRID or rows > 10 * (self.rows_ + 1):
+            civil = " Where clocks change, give the name of the time zone, or dates alone." * calendar.frequency.is_civil
             raise ValueError(
                 f"{_shown(time)} lies between two rows: the series has one row every {calendar.frequency}, from "
-                f"{_shown(calendar.first)} on. For irregular timestamps use "
+                f"{_shown(calendar.first)} on.{civil} For irregular timestamps use "
                 "Forecaster(..., frequency='1h', resample='mean') with the distance that you want"
             )
         old, (labels, inputs) = calendar, self._kept()
@@ -597,7 +602,7 @@ class Forecaster(Params):
 
     def history(self, rows: int) -> Array:
         """The last labels, oldest first, nan where missing; at most 2,048 are kept."""
-        return self.kept_.last(rows)[0].copy()
+        return np.zeros(0) if self.engine_ is None else self.kept_.last(rows)[0].copy()
 
     def times(self, rows: Any) -> np.ndarray | None:
         """Times of rows (from 0, the next one is `n_seen`) as clocks show them; None without timestamps."""
@@ -640,7 +645,7 @@ def _bind(engine: Engine, learner: GlobalLearner | None) -> None:
 
 
 def _lengths(season: Any) -> list[int]:
-    found = [season] if isinstance(season, (int, np.integer)) else list(season)
+    found = list(season) if isinstance(season, (Sequence, np.ndarray)) and not isinstance(season, str) else [season]
     for length in found:
         at_least("season", length, 2)
     if len(found) > 2 or len(set(found)) < len(found):

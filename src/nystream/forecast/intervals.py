@@ -19,7 +19,7 @@ WINDOW = 400
 THINNED = 7
 """After the first `WINDOW` scores one in so many is kept: neighbouring errors are alike, so 400 span 2,800 rows."""
 FEWEST = 20
-"""Scores of a step from which on there are quantiles of its own."""
+"""Scores of a step from which on there are quantiles of its own; until then it takes those of a shorter step."""
 RATE = 0.005
 """How far a level moves after each label."""
 CLIP = 8.0
@@ -34,7 +34,8 @@ LARGEST = 50.0
 """Scores are kept within this: after rows without any error the first one would be endlessly large."""
 EVERY = 8
 """Rows between two looks at the scores, after the first `WINDOW` rows."""
-TINY = 1e-12
+EXACT = 1e-9
+"""Mean errors below this part of the label are those of rounding, as in constant labels: the next one replaces them."""
 
 
 class Intervals(Params):
@@ -73,22 +74,26 @@ class Intervals(Params):
             origin = (row - 1 - h) % self.horizon
             error, scale = y - forecasts, self.scales_[origin, h]
             score = np.clip(error / np.where(scale > 0, scale, math.nan), -LARGEST, LARGEST)
+            score = np.where(error == 0, 0 * scale, score)
             ends = self.asked_[origin, :, h].T
-            with np.errstate(invalid="ignore"):
-                below = np.where(np.isnan(ends), LEVELS[:, None], score <= ends)
+            unknown = np.isnan(ends) | np.isnan(score) | (score == ends)  # all scores of constant labels are the same
+            below = np.where(unknown, LEVELS[:, None], score < ends)
             self.levels_[:, :m] += RATE * (LEVELS[:, None] - below)
             np.clip(self.levels_, -0.2, 1.2, out=self.levels_)
             self.scores_[self._slots_of(self.counts_[:m]), h] = score
             self.counts_[:m] += 1
             counts, size = self.counts_[:m], np.abs(error)
-            size = np.where(counts > FEWEST, np.minimum(size, CLIP * self.spread_[:m] + TINY), size)
-            self.spread_[:m] += (size - self.spread_[:m]) * np.maximum(1 / counts, SLOWEST)
-            relative = float(np.minimum(size / (self.spread_[:m] + TINY), 5.0).mean())
+            known = self.spread_[:m] > EXACT * abs(y)
+            size = np.where(known & (counts > FEWEST), np.minimum(size, CLIP * self.spread_[:m]), size)
+            rate = np.where(known, np.maximum(1 / counts, SLOWEST), 1.0)
+            spread = self.spread_[:m] + (size - self.spread_[:m]) * rate
+            self.spread_[:m] = spread
+            relative = float(np.minimum(size / np.where(spread > 0, spread, 1.0), 5.0).mean())
             slot = row % self.cycle
             self.slots_[slot] += SLOT_RATE * (relative - self.slots_[slot])
         if row < WINDOW or row % EVERY == 0:
             self.ends_ = self._quantiles()
-        self.scales_[row % self.horizon] = self.scale(row)
+        self.scales_[row % self.horizon] = np.where(self.counts_ > 0, self.scale(row), math.nan)
         self.asked_[row % self.horizon] = self.ends_
 
     @staticmethod
@@ -98,8 +103,12 @@ class Intervals(Params):
 
     def scale(self, row: int) -> Array:
         """What is usual for each of the next H errors."""
+        return self.spread_ * self._of_slots(row)
+
+    def _of_slots(self, row: int) -> Array:
+        """The mean relative errors of the slots of the next H rows."""
         target = (row + np.arange(1, self.horizon + 1)) % self.cycle
-        return self.spread_ * np.maximum(self.slots_[target], LEAST_SLOT)
+        return np.maximum(self.slots_[target], LEAST_SLOT)
 
     def _quantiles(self) -> Array:
         """Scores at the tracked levels (levels, H); they rise with the level."""
@@ -119,11 +128,23 @@ class Intervals(Params):
     def quantiles(self, row: int, forecasts: Array, q: Array) -> Array:
         """Quantiles (levels, steps) of the labels after this row; infinite while there are too few errors."""
         steps = len(forecasts)
-        ends = self.ends_[:, :steps]
-        scale = self.scale(row)[:steps]
-        score = np.array([np.interp(q, LEVELS, end) for end in ends.T]).reshape(steps, len(q)).T
+        widths = self.widths(row)[:, :steps]
+        width = np.array([np.interp(q, LEVELS, each) for each in widths.T]).reshape(steps, len(q)).T
         unknown = np.where(q[:, None] < 0.5, -np.inf, np.where(q[:, None] > 0.5, np.inf, 0.0))
-        return forecasts + np.where(np.isnan(score), unknown, score * scale)
+        return forecasts + np.where(np.isnan(width), unknown, width)
+
+    def widths(self, row: int) -> Array:
+        """Distances (levels, H) of the tracked quantiles from the forecast; nan while there are too few errors.
+
+        A step h with too few scores takes the quantiles of the last step k that has enough, times the root of h/k, as
+        they would be in a random walk.
+        """
+        known = ~np.isnan(self.ends_[0])
+        if known.all() or not known.any():
+            return self.ends_ * self.scale(row)
+        h = np.arange(self.horizon)
+        k = np.maximum.accumulate(np.where(known, h, int(known.argmax())))
+        return self.ends_[:, k] * (self.spread_[k] * np.sqrt((h + 1) / (k + 1)) * self._of_slots(row))
 
     @property
     def nbytes(self) -> int:

@@ -30,52 +30,46 @@ ONE_SEASON = tuple(
 )
 RATE = 0.05
 """Learning rate of the mixture over the settings."""
-LARGEST = 30.0
-"""Logarithms are kept within this of 0."""
+FARTHEST = 30.0
+"""Forecasts of logarithms are kept within this of the last one."""
 
 
 class LogSmoother(Member):
     """Eight smoothers with different gains on log y, mixed by their errors; forecasts are exponentials.
 
-    From the first label that is not positive on, it repeats the forecast of the member `instead`.
-
-    Parameters
-    ----------
-    instead : str
-        Name of a member that comes earlier in the list.
+    At the first label that is not positive they begin anew, on the labels as they are.
     """
 
     names = ("log smoothers",)
 
-    def __init__(self, instead: str = "slow smoother") -> None:
-        self.instead = instead
-
     def start(self, horizon: int, seasons: tuple[int, ...]) -> None:
-        gains = TWO_SEASONS if len(seasons) > 1 else ONE_SEASON
+        self.horizon_, self.seasons_ = horizon, list(seasons)
+        self._begin(is_positive=True)
+
+    def _begin(self, *, is_positive: bool) -> None:
+        gains = TWO_SEASONS if len(self.seasons_) > 1 else ONE_SEASON
         self.smoother_ = Smoother([tuple(g) for g in gains], [str(i) for i in range(len(gains))])
-        self.smoother_.start(horizon, seasons)
+        self.smoother_.start(self.horizon_, tuple(self.seasons_))
         self.mixture_ = Mixture(rate=RATE)
-        self.mixture_.start([1.0] * len(gains), horizon)
-        self.made_ = np.full((horizon, len(gains), horizon), math.nan)
-        self.is_positive_ = True
+        self.mixture_.start([1.0] * len(gains), self.horizon_)
+        self.made_ = np.full((self.horizon_, len(gains), self.horizon_), math.nan)
+        self.is_positive_ = is_positive
+        self.last_ = 0.0
 
     def learn(self, arrival: Arrival) -> None:
-        if not self.is_positive_:
-            return
-        if arrival.y <= 0:
-            self.is_positive_ = False
-            return
-        horizon, row = len(self.made_), arrival.row
+        if self.is_positive_ and arrival.y <= 0:
+            self._begin(is_positive=False)
+        horizon, row = self.horizon_, arrival.row
         if not arrival.is_missing:
             h = np.arange(1, min(horizon, row) + 1)
             self.mixture_.learn(self.made_[(row - h) % horizon, :, h - 1], arrival.y)
-        self.smoother_.learn_value(row, math.log(arrival.y) if arrival.y > 0 else math.nan)
+            self.last_ = math.log(arrival.y) if self.is_positive_ else arrival.y
+        self.smoother_.learn_value(row, math.nan if arrival.is_missing else self.last_)
         self.made_[row % horizon] = self._settings(row)
 
     def _settings(self, row: int) -> Array:
-        return np.exp(np.clip(self.smoother_.values_ahead(row), -LARGEST, LARGEST))
+        values = self.smoother_.values_ahead(row)
+        return np.exp(np.clip(values, self.last_ - FARTHEST, self.last_ + FARTHEST)) if self.is_positive_ else values
 
     def forecast(self, origin: Origin) -> Array:
-        if not self.is_positive_:
-            return origin.made[self.instead][None]
-        return self.mixture_.combine(self.made_[origin.row % len(self.made_)])[None]
+        return self.mixture_.combine(self.made_[origin.row % self.horizon_])[None]

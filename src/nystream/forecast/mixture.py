@@ -30,6 +30,9 @@ class _Rules:
     """Squared errors count up to so many mean squared errors of the best member."""
     trusted: int = 50
     """Labels from which on the mean squared error is known well enough to clip."""
+    exact: float = 1e-9
+    """Mean errors below this part of the label are those of rounding, as in constant labels: the next errors replace
+    them."""
     farthest: float = 50.0
     """The largest exponent: no weight is 0."""
     tiny: float = 1e-300
@@ -85,11 +88,14 @@ class Mixture(Params):
         if not known.all():
             errors[~known] = 0.0
         losses, counts, seen = self.losses_[:m], self.counts_[:m], self.seen_[:m]
+        best = losses.min(axis=1) / np.maximum(counts, 1.0)
+        floor = (RULES.exact * y) ** 2
+        exact = best <= floor
         if self.labels_ > RULES.trusted:
-            best = losses.min(axis=1) / np.maximum(counts, 1.0)
-            errors = np.minimum(errors, RULES.clip * best[:, None] + RULES.tiny)
+            errors = np.minimum(errors, np.where(exact, np.inf, RULES.clip * best)[:, None])
         seen += known
         kept = 1 - 1 / np.minimum(RULES.window, np.maximum(1 + seen / RULES.early, seen - RULES.sure))
+        kept = np.where(exact & (errors.min(axis=1) > floor), 0.0, kept)
         losses *= kept[:, None]
         losses += errors
         counts *= kept

@@ -30,6 +30,8 @@ NO_SEASON = 24
 GROWTH = (0.5, 2.0)
 """Bounds of the ratio of the last cycle's mean to that of the cycle before it."""
 TINY = 1e-12
+EXACT = 1e-9
+"""Mean errors below this are those of rounding, as in constant labels: the next error replaces them."""
 
 
 class Ridge(Params):
@@ -71,9 +73,10 @@ class Ridges(Member):
 
         A <- lam A + w z z',   b <- lam b + w z u,   theta = (A + I)^-1 b,   w = min(1, 4 m/|u - z'theta|)
 
-    with m the running mean of |u - z'theta|. Inside a ridge a missing label counts as the ridge's own forecast of it,
-    kept near the range of the labels. A ridge sleeps (nan) at a step until it has learnt as many labels there as the
-    shortest season has slots, and wherever its base sleeps; others that sleep count as equal to the base.
+    with m the running mean of |u - z'theta|. Learning begins with the third label, when c is known. Inside a ridge a
+    missing label counts as the ridge's own forecast of it, kept near the range of the labels. A ridge sleeps (nan) at a
+    step until it has learnt as many labels there as the shortest season has slots, and wherever its base sleeps; others
+    that sleep count as equal to the base.
 
     Parameters
     ----------
@@ -169,7 +172,7 @@ class Ridges(Member):
         n = min(self.horizon_, arrival.row)
         if n:
             z, base, own = self._recalled(arrival, n)
-            if not arrival.is_missing:
+            if not arrival.is_missing and self.squares_ > 0:  # before that, c is not known
                 self._update(z, (arrival.y - base) / self.scale_, (own - base) / self.scale_)
         filled: Any = arrival.y
         if arrival.is_missing:
@@ -180,7 +183,12 @@ class Ridges(Member):
         self._remember(filled, residual)
         stride = next(stride for rows, stride in STRIDES if arrival.row < rows)
         steps = slice(arrival.row % stride, None, stride)
-        self.theta_[steps] = np.linalg.solve(self.A_[steps] + self._eye, self.b_[steps][..., None])[..., 0]
+        self.theta_[steps] = self._solved(self.A_[steps], self.b_[steps])
+
+    def _solved(self, A: Array, b: Array) -> Array:
+        """(A + I)^-1 b. What is added grows with A, so that labels far from 0 do not make it singular."""
+        added = 1 + TINY * np.trace(A, axis1=-2, axis2=-1)
+        return np.linalg.solve(A + added[..., None, None] * self._eye, b[..., None])[..., 0]
 
     def _recalled(self, arrival: Arrival, n: int) -> tuple[Array, Array, Array]:
         """Inputs, bases and the ridges' forecasts (n, R) of a label for the n steps that could have forecast it."""
@@ -201,9 +209,11 @@ class Ridges(Member):
         error = np.abs(u - own)
         counts, spread = self.counts_[:n], self.spread_[:n]
         counts += known
-        cap = np.where(counts > TRUSTED, ROBUST * spread, np.inf)
+        exact = spread <= EXACT
+        cap = np.where((counts > TRUSTED) & ~exact, ROBUST * spread, np.inf)
         w = np.where(error > cap, cap / np.maximum(error, TINY), 1.0)
-        spread += (np.minimum(error, cap + TINY) - spread) * np.maximum(1 / np.maximum(counts, 1.0), SLOWEST)
+        rate = np.where(exact, 1.0, np.maximum(1 / np.maximum(counts, 1.0), SLOWEST))
+        spread += (np.minimum(error, cap + TINY) - spread) * rate
         weighted = z * w[..., None]
         self.A_[:n] *= kept[..., None, None]
         self.A_[:n] += weighted[..., :, None] * z[..., None, :]
@@ -234,7 +244,7 @@ class Ridges(Member):
         if self.labels_.count_ > 2 * self.cycle_:
             both = self.labels_.last(2 * self.cycle_)
             before, now = both[:, : self.cycle_].mean(axis=1), both[:, self.cycle_ :].mean(axis=1)
-            far = np.abs(before) > 1e-9
+            far = np.abs(before) > EXACT * self.scale_
             growth = np.where(far, np.clip(now / np.where(far, before, 1.0), *GROWTH), 0.0)
         self.growth_.push(growth)
 

@@ -67,8 +67,7 @@ class Score(Params):
         slots = ages(self.horizon, engine.labels_.keep)
         seasonal = np.where(slots < engine.labels_.count_, engine.labels_.aged(slots)[0], last)
         self.given_[:, place] = made, np.full(self.horizon, last), seasonal
-        intervals = engine.intervals_
-        self.ends_[:, place] = made + intervals.scale(engine.row_) * intervals.ends_[[LOW, HIGH]]
+        self.ends_[:, place] = made + engine.intervals_.widths(engine.row_)[[LOW, HIGH]]
 
     def by_step(self) -> dict[str, Array]:
         """Mean absolute errors (H,) of the forecast and of the two naive ones, its root mean squared error, and the

@@ -19,10 +19,15 @@ FAR = 3.0
 """Changes count up to so many times their median size: rare drops would hide a season."""
 FOUND, SURE = 0.2, 4.0
 """A season that only the labels suggest needs an autocorrelation of at least 0.2, and 4 over the root of the rows."""
+PART = 1 / 3
+"""The height of a length is the mean autocorrelation at its multiples, which is less a row beside the true length. The
+shortest length counts for which the autocorrelations at once, twice and three times the length are at least this part
+of the largest height: a day inside a week."""
+CLEARLY = 4.0
+"""A multiple of it counts as well where its height is larger by so many standard errors, those of k averaged
+autocorrelations of n labels, 1/(n k)^.5 with k = n/(2 p) multiples."""
 NEARLY = 0.9
-"""Of several peaks the shortest counts whose height is at least this part of the highest."""
-CLEARLY = 0.1
-"""A longer season, a multiple of the first, must raise the autocorrelation by at least this."""
+"""Of several such multiples the shortest counts whose height is at least this part of the highest."""
 
 
 def autocorrelation(y: Array, most: int) -> Array:
@@ -44,8 +49,9 @@ def autocorrelation(y: Array, most: int) -> Array:
 
 
 def _of_changes(y: Array, most: int) -> Array:
-    """Autocorrelations of the changes from row to row, in which a level that wanders leaves no trace."""
-    changes = np.diff(y)
+    """Autocorrelations of the changes between known labels, in which a level that wanders leaves no trace."""
+    newest = np.maximum.accumulate(np.where(np.isnan(y), 0, np.arange(len(y))))
+    changes = y[1:] - y[newest][:-1]
     sizes = np.abs(changes[np.isfinite(changes) & (changes != 0)])
     limit = FAR * float(np.median(sizes)) if len(sizes) else 1.0
     return autocorrelation(np.clip(changes, -limit, limit), most)
@@ -70,15 +76,25 @@ def find_seasons(y: Array, candidates: Sequence[int] | None) -> list[int]:
     most = len(y) // CYCLES
     if most < 3:
         return []
-    r = _of_changes(y, most + 1)
-    peaks = np.flatnonzero((r[1:-1] > r[:-2]) & (r[1:-1] >= r[2:])) + 1
-    peaks = peaks[(peaks > 1) & (r[peaks] >= max(FOUND, SURE / len(y) ** 0.5))]
-    if not len(peaks):
-        return []
-    first = int(peaks[r[peaks] >= NEARLY * r[peaks].max()][0])
-    inside = [
-        int(p)
-        for p in peaks
-        if p < first and first % p == 0 and r[first] - r[p] >= CLEARLY and r[p:first:p].min() >= r[p] / 2
+    r = _of_changes(y, len(y) // 2)
+    height = np.array([0.0, *(r[p::p].mean() for p in range(1, most + 2))])
+    before = (
+        np.cumsum(r)[:-1] - r[0]
+    )  # changes of a season sum to 0 over a cycle, so those before its length are negative
+    least = max(FOUND, SURE / len(y) ** 0.5)
+    peaks = [
+        p for p in range(2, most + 1) if height[p] >= max(height[p - 1], height[p + 1], least) and before[p - 1] < 0
     ]
-    return [inside[0], first] if inside else [first]  # a week of hours, and the day inside it
+    if not peaks:
+        return []
+    lowest = PART * max(height[peaks])
+    short = next((p for p in peaks if r[p : 3 * p + 1 : p].min() >= lowest), peaks[int(np.argmax(height[peaks]))])
+    longer = [
+        p
+        for p in peaks
+        if p > short and p % short == 0 and height[p] - height[short] >= CLEARLY * (2 * p) ** 0.5 / len(y)
+    ]
+    if not longer:
+        return [short]
+    highest = max(height[longer])
+    return [short, next(p for p in longer if height[p] >= NEARLY * highest)]

@@ -17,6 +17,8 @@ CLIP = 3.0
 """Errors count up to so many mean absolute errors: a rare drop to 0 must not move the level (water flow)."""
 TRUSTED = 30
 """Errors after the first cycle from which on their mean is known well enough to clip."""
+EXACT = 1e-9
+"""Mean errors below this part of the label are those of rounding, as in constant labels: the next one replaces them."""
 SLOWEST = 0.005
 """Step of the running mean absolute error from the 200th error on."""
 
@@ -97,9 +99,11 @@ class Smoother(Member):
             return
         e = y - self.level_ - trend - self.short_[:, i] - self.long_[:, j] - expected
         after = self.count_ - self.cycle_
+        known = self.spread_ > EXACT * abs(y)
         if after > TRUSTED:
-            e = np.clip(e, -CLIP * self.spread_, CLIP * self.spread_)
-        self.spread_ = self.spread_ + (np.abs(e) - self.spread_) * max(1 / after, SLOWEST)
+            limit = np.where(known, CLIP * self.spread_, np.inf)
+            e = np.clip(e, -limit, limit)
+        self.spread_ = self.spread_ + (np.abs(e) - self.spread_) * np.where(known, max(1 / after, SLOWEST), 1.0)
         self.level_ = self.level_ + trend + self.level_gain_ * e
         self.trend_ = trend + self.trend_gain_ * e
         self.error_ = expected + e

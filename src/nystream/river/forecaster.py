@@ -62,17 +62,9 @@ class KernelForecaster(RiverForecaster):
 
     def forecast(self, horizon: int, xs: Sequence[Mapping[Any, Any]] | None = None) -> list[float]:
         """The next labels, at most as many as the horizon of the model; zeros before the first row."""
-        if not 1 <= horizon <= self.horizon:
-            raise ValueError(
-                f"horizon must be 1 to {self.horizon}, got {horizon}; KernelForecaster(horizon=...) sets it"
-            )
+        X = self._inputs_ahead(horizon, xs)
         if not self._forecaster.n_seen:
             return [0.0] * horizon
-        X = None
-        if self._has_inputs:
-            if xs is None or len(xs) < horizon:
-                raise ValueError(f"rows came with inputs: xs must have the inputs of the next {horizon} rows")
-            X = [self._parts(x)[1] for x in xs[:horizon]]
         found: list[float] = self._forecaster.forecast(horizon, X).tolist()
         return found
 
@@ -80,9 +72,9 @@ class KernelForecaster(RiverForecaster):
         self, horizon: int, coverage: float = 0.9, xs: Sequence[Mapping[Any, Any]] | None = None
     ) -> list[tuple[float, float]]:
         """Ends of intervals that cover this share of the next labels; infinite while too few rows have been learnt."""
+        X = self._inputs_ahead(horizon, xs)
         if not self._forecaster.n_seen:
             return [(float("-inf"), float("inf"))] * horizon
-        X = [self._parts(x)[1] for x in xs[:horizon]] if self._has_inputs and xs is not None else None
         low, high = self._forecaster.forecast_interval(coverage, X)
         return list(zip(low[:horizon].tolist(), high[:horizon].tolist(), strict=True))
 
@@ -90,6 +82,18 @@ class KernelForecaster(RiverForecaster):
     def forecaster(self) -> Forecaster:
         """The forecaster inside, with its `explain`, `alarms`, `save` and so on."""
         return self._forecaster
+
+    def _inputs_ahead(self, horizon: int, xs: Sequence[Mapping[Any, Any]] | None) -> Any:
+        """The inputs of the next rows, or None where rows come without."""
+        if not 1 <= horizon <= self.horizon:
+            raise ValueError(
+                f"horizon must be 1 to {self.horizon}, got {horizon}; KernelForecaster(horizon=...) sets it"
+            )
+        if not self._has_inputs:
+            return None
+        if xs is None or len(xs) < horizon:
+            raise ValueError(f"rows came with inputs: xs must have the inputs of the next {horizon} rows")
+        return [self._parts(x)[1] for x in xs[:horizon]]
 
     def _look_at(self, x: Mapping[Any, Any] | None) -> None:
         """Tell the time from the inputs in the first row."""

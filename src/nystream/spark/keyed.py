@@ -62,6 +62,7 @@ def per_key(
     ----------
     df : pyspark.sql.DataFrame
     key : str or list of str
+        Go on with the same columns: the checkpoint knows the values of the keys, not the names of their columns.
     learner : Learner, Model or None
         The pattern, fresh for every key; None: `Auto`. The state is read and written whole in every batch in which its
         key appears: keep it small.

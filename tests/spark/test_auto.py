@@ -115,7 +115,7 @@ def test_frames_that_cannot_be_learnt_are_refused(spark, rows):
         nystream_spark.fit_auto(frame.selectExpr("*", "false as check"), "y", validation="check")
     with pytest.raises(ValueError, match="'check' is true in every row: there is nothing to learn"):
         nystream_spark.fit_auto(frame.selectExpr("*", "true as check"), "y", validation="check")
-    with pytest.raises(ValueError, match="column 'w' is -1.0 at row 0 of the sample; weights are 0 or more"):
+    with pytest.raises(ValueError, match=r"column 'w' is -1\.0 at row 0 of the sample; weights are 0 or more"):
         nystream_spark.fit_auto(frame.selectExpr("*", "-1.0 as w"), "y", weight="w")
     with pytest.raises(ValueError, match="column 'check', which marks rows for validation, must be boolean"):
         nystream_spark.fit_auto(frame.selectExpr("*", "1 as check"), "y", validation="check")
@@ -132,8 +132,8 @@ def test_weights_may_be_decimals(spark, rows):
 def test_a_string_that_is_no_number_where_the_sample_has_numbers_is_refused_by_place(spark, rows):
     data = table(*rows, text=[str(i) for i in range(N - 1)] + ["hello"])
     message = (
-        r"column 'text' is 'hello' at row \d+ of partition 1, which is no .*; the sample has numbers there alone: put a "
-        "null there, or leave the column out"
+        r"column 'text' is 'hello' at row \d+ of partition 1, which is no .*; the sample has numbers there alone: "
+        "put a null there, or leave the column out"
     )
     with pytest.raises(ValueError, match=message):
         nystream_spark.fit_auto(in_parts(spark, data, 2), "y", **{**SMALL, "sample": 50})

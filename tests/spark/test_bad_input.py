@@ -142,7 +142,7 @@ def test_what_is_no_frame_or_a_stream_is_refused(spark, rows):
 
 def test_a_negative_weight_is_an_error_that_names_column_and_place(spark):
     data = spark.createDataFrame(table(*examples(10), w=[1.0, 0.0, -2.0, *[1.0] * 7])).coalesce(1)
-    with pytest.raises(ValueError, match="^column 'w' is -2.0 at row 2 of partition 0; weights are 0 or more$"):
+    with pytest.raises(ValueError, match=r"^column 'w' is -2\.0 at row 2 of partition 0; weights are 0 or more$"):
         nystream_spark.fit(data, pkrr(), FEATURES, "y", weight="w")
 
 

@@ -182,7 +182,7 @@ def test_what_cannot_be_learnt_is_refused_by_name(spark, frame):
         regressor.fit(frame, {regressor.featuresCol: "array", regressor.inputCols: FEATURES})
     vectors = VectorAssembler(inputCols=FEATURES, outputCol="features").transform(frame.limit(50))
     null = vectors.withColumn("features", sql.when(sql.col("y") < 0, sql.col("features")))
-    with pytest.raises(ValueError, match="featuresCol='features' has no entries in a row, 3 are expected.* null$"):
+    with pytest.raises(ValueError, match=r"featuresCol='features' has no entries in a row, 3 are expected.* null$"):
         regressor.fit(null)
     uneven = frame.limit(50).selectExpr("y", "if(x0 > 0, array, slice(array, 1, 2)) as array")
     uneven = uneven.withMetadata("array", {"ml_attr": {"num_attrs": 3}})

@@ -211,6 +211,12 @@ class Pass(Summing):
         refuse_nulls(batch, self.roles.targets, place)
         labels = batch.column(self.roles.targets[0])
         numbers = compute.index_in(labels, pa.array(list(self.classes), labels.type))
+        if numbers.null_count:
+            row = int(np.argmax(numbers.is_null().to_numpy(zero_copy_only=False)))
+            raise Refusal(
+                f"column {self.roles.targets[0]!r} is {labels[row].as_py()!r} at {place(row)}, a class that was not "
+                "there at first: cache the frame (df.cache()), or write it to a table first"
+            )
         return numbers.to_numpy(zero_copy_only=False).astype(np.float64)[:, None]
 
     def columns(self, batch: Any, place: Place) -> Batch:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyspark.sql import functions as sql
-from pyspark.sql.types import BooleanType, DataType, NumericType
+from pyspark.sql.types import BooleanType, DataType, NumericType, TimestampType
 
 from nystream.learners.base import Learner
 from nystream.model import Model
@@ -15,6 +15,7 @@ from nystream.spark.roles import Roles
 
 __all__ = [
     "column",
+    "in_utc",
     "is_number",
     "named_roles",
     "names_of",
@@ -46,6 +47,20 @@ def names_of(value: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
 def column(name: str) -> Any:
     """The column of exactly this name, dots and all."""
     return sql.col("`" + name.replace("`", "``") + "`")
+
+
+def in_utc(df: Any, name: str) -> Any:
+    """Return a column as pandas on a worker reads it: timestamps without a zone, in UTC.
+
+    Timestamps themselves would come there in the time zone of the session, in which an hour comes twice every autumn.
+    Arrow gives instants, which models take in UTC.
+    """
+    if not isinstance(df.schema[name].dataType, TimestampType):
+        return column(name)
+    seconds = (sql.unix_micros(column(name)).cast("decimal(18, 0)") / 1_000_000).cast("decimal(18, 6)")
+    zero = sql.lit(0)
+    since = sql.make_dt_interval(zero, zero, zero, seconds)
+    return (sql.expr("timestamp_ntz '1970-01-01 00:00:00'") + since).alias(name)
 
 
 def require(df: Any, names: Iterable[str]) -> None:

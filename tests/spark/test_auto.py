@@ -103,18 +103,40 @@ def test_frames_that_cannot_be_learnt_are_refused(spark, rows):
     frame = spark.createDataFrame(table(*rows)[:20])
     with pytest.raises(ValueError, match="the frame has no rows"):
         nystream_spark.fit_auto(frame.where("x0 > 99"), "y")
-    with pytest.raises(ValueError, match="column 'y' is null in 20 of 20 rows"):
+    with pytest.raises(ValueError, match="column 'y' is null or nan in 20 of 20 rows"):
         nystream_spark.fit_auto(frame.selectExpr("x0", "cast(null as double) as y"), "y")
+    with pytest.raises(ValueError, match="column 'y' is null or nan in 20 of 20 rows"):
+        nystream_spark.fit_auto(frame.selectExpr("x0", "double('nan') as y"), "y", task="classification")
     with pytest.raises(ValueError, match="has one value only"):
         nystream_spark.fit_auto(frame.selectExpr("x0", "'a' as y"), "y")
     with pytest.raises(ValueError, match="no column 'yy'"):
         nystream_spark.fit_auto(frame, "yy")
     with pytest.raises(ValueError, match="'check' is true in no row"):
         nystream_spark.fit_auto(frame.selectExpr("*", "false as check"), "y", validation="check")
+    with pytest.raises(ValueError, match="'check' is true in every row: there is nothing to learn"):
+        nystream_spark.fit_auto(frame.selectExpr("*", "true as check"), "y", validation="check")
+    with pytest.raises(ValueError, match=r"column 'w' is -1\.0 at row 0 of the sample; weights are 0 or more"):
+        nystream_spark.fit_auto(frame.selectExpr("*", "-1.0 as w"), "y", weight="w")
     with pytest.raises(ValueError, match="column 'check', which marks rows for validation, must be boolean"):
         nystream_spark.fit_auto(frame.selectExpr("*", "1 as check"), "y", validation="check")
     with pytest.raises(ValueError, match="column 'z', a feature, is array<int>"):
         nystream_spark.fit_auto(frame.selectExpr("*", "array(1) as z"), "y")
+
+
+def test_weights_may_be_decimals(spark, rows):
+    frame = in_parts(spark, table(*rows), 2).selectExpr("*", "if(x0 > 0, 1.0, 0.5) as w")
+    assert frame.schema["w"].dataType.typeName() == "decimal"
+    assert nystream_spark.fit_auto(frame, "y", weight="w", **SMALL).n_seen == N
+
+
+def test_a_string_that_is_no_number_where_the_sample_has_numbers_is_refused_by_place(spark, rows):
+    data = table(*rows, text=[str(i) for i in range(N - 1)] + ["hello"])
+    message = (
+        r"column 'text' is 'hello' at row \d+ of partition 1, which is no .*; the sample has numbers there alone: "
+        "put a null there, or leave the column out"
+    )
+    with pytest.raises(ValueError, match=message):
+        nystream_spark.fit_auto(in_parts(spark, data, 2), "y", **{**SMALL, "sample": 50})
 
 
 def test_rows_that_change_from_pass_to_pass_are_refused(spark, rows):

@@ -78,7 +78,7 @@ def test_a_column_of_another_type_than_the_model_learnt_is_refused_in_prediction
         (["x0", "cty"], "y", "no column 'cty'; did you mean 'city'"),
         (["x0", "city"], "y", "'city', a feature, is string, not a number"),
         (["x0"], "city", "'city', a target, is string, not a number"),
-        (["x0", "y"], "y", "'y' is a feature and also the target"),
+        (["x0", "y"], "y", "'y' is a feature and also the target; leave it out of one"),
         (["x0", "x0"], "y", "features names a column twice"),
         ([], "y", "features must be the name"),
         (None, "y", "features is missing"),
@@ -91,10 +91,65 @@ def test_wrong_columns_are_refused_before_anything_runs(frame, features, target,
     one_line(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("target", "given", "message"),
+    [
+        (None, {}, "target must be the name of a column, got None"),
+        (["y"], {}, r"target must be the name of a column, got \['y'\]"),
+        ("y", {"features": []}, r"features must be the name of a column, or a list of names; got \[\]"),
+        ("y", {"features": ["city", "city"]}, "features names a column twice: city, city"),
+        ("city", {"features": "city"}, "column 'city' is a feature and also the target"),
+        ("y", {"weight": "y"}, "column 'y' is the target and also the weight; leave it out of one"),
+        ("y", {"weight": "city", "features": "key"}, "column 'city', the weight, is string, not a number; cast it"),
+        ("y", {"weight": "x0", "validation": "x0"}, "column 'x0' is the weight and also the validation"),
+        ("y", {"weight": 5}, "weight must be the name of a column, got 5"),
+        ("y", {"features": "x0", "task_memory": -1}, "task_memory must be a number greater than 0"),
+        ("y", {"features": "x0", "seed": -1}, "seed must be a whole number of at least 0"),
+        ("y", {"features": "x0", "big": -1}, "big must be a whole number of at least 0"),
+    ],
+)
+def test_wrong_arguments_of_fit_auto_are_refused_before_anything_runs(frame, target, given, message):
+    with pytest.raises(ValueError, match=message) as refusal:
+        nystream_spark.fit_auto(frame, target, **given)
+    one_line(refusal.value)
+
+
 def test_a_column_that_is_there_twice_is_refused(frame):
     twice = frame.select("x0", "x0", "y")
     with pytest.raises(ValueError, match="2 columns named 'x0'"):
         nystream_spark.fit(twice, pkrr(), ["x0"], "y")
+    with pytest.raises(ValueError, match="2 columns named 'x0'"):
+        nystream_spark.fit_auto(twice, "y")
+
+
+def test_what_is_no_frame_or_a_stream_is_refused(spark, rows):
+    for action in (
+        lambda df: nystream_spark.fit(df, pkrr(), ["x0"], "y"),
+        lambda df: nystream_spark.fit_auto(df, "y"),
+        lambda df: nystream_spark.per_key(df, "key", pkrr(), ["x0"], "y", order_by="seq"),
+        lambda df: nystream_spark.evaluate(df, "y"),
+    ):
+        with pytest.raises(TypeError, match=r"df must be a DataFrame of Spark, got DataFrame; spark\.createDataFrame"):
+            action(rows)
+    stream = spark.readStream.format("rate").load().selectExpr("cast(value as double) as x0", "1.0 as y")
+    with pytest.raises(ValueError, match="fit needs a frame that does not stream; for a stream use fit_stream"):
+        nystream_spark.fit(stream, pkrr(), ["x0"], "y")
+    with pytest.raises(ValueError, match="fit_auto needs a frame that does not stream"):
+        nystream_spark.fit_auto(stream, "y")
+    with pytest.raises(ValueError, match="OnlineKernelRegressor needs a frame that does not stream"):
+        nystream_spark.OnlineKernelRegressor(inputCols=["x0"], labelCol="y").fit(stream)
+
+
+def test_a_negative_weight_is_an_error_that_names_column_and_place(spark):
+    data = spark.createDataFrame(table(*examples(10), w=[1.0, 0.0, -2.0, *[1.0] * 7])).coalesce(1)
+    with pytest.raises(ValueError, match=r"^column 'w' is -2\.0 at row 2 of partition 0; weights are 0 or more$"):
+        nystream_spark.fit(data, pkrr(), FEATURES, "y", weight="w")
+
+
+@pytest.mark.parametrize("value", [3, "", "Skip", "STOP "])
+def test_on_error_is_a_word_or_a_folder(value):
+    with pytest.raises(ValueError, match="on_error must be 'stop', 'skip', or the address of a folder"):
+        OnError(value)
 
 
 def test_other_arguments_that_cannot_be_are_refused(frame, tmp_path):
@@ -282,6 +337,7 @@ def test_a_plan_that_names_a_refusal_is_not_taken_for_it():
     assert isinstance(lost, nystream_spark.WorkerError)
     refused = explained(RuntimeError(f"[USER_RAISED_EXCEPTION] {MARK}the key is null\n== Logical Plan ==\n{plan}"))
     assert str(refused) == "the key is null"
+    assert str(explained(RuntimeError(f"[X] {MARK}the key is null SQLSTATE: P0001"))) == "the key is null"
 
 
 def test_dead_letters_that_were_left_half_written_are_removed_after_an_hour(tmp_path):

@@ -98,6 +98,8 @@ def test_classes_have_probabilities_raw_predictions_thresholds_and_names(spark, 
     assert (column(never.transform(numbered), "found") == 1.0).mean() > 0.99
     assert not stage.isDefined(stage.thresholds)
     stage.save(str(tmp_path / "model"))
+    with pytest.raises(ValueError, match="holds a OnlineKernelClassificationModel, not a OnlineKernelRegressionModel"):
+        nystream_spark.OnlineKernelRegressionModel.load(str(tmp_path / "model"))
     again = nystream_spark.OnlineKernelClassificationModel.load(str(tmp_path / "model"))
     assert again.uid == stage.uid
     assert (column(again.transform(numbered), "found") == column(found, "found")).all()
@@ -160,6 +162,9 @@ def test_a_cross_validated_pipeline_predicts_the_same_in_a_new_process(spark, fr
 
 
 def test_what_cannot_be_learnt_is_refused_by_name(spark, frame):
+    from pyspark.ml.feature import VectorAssembler
+    from pyspark.sql import functions as sql
+
     regressor = nystream_spark.OnlineKernelRegressor(labelCol="y")
     with pytest.raises(ValueError, match="no column 'features'"):
         regressor.fit(frame)
@@ -175,6 +180,10 @@ def test_what_cannot_be_learnt_is_refused_by_name(spark, frame):
         regressor.fit(frame, {regressor.featuresCol: "array", regressor.predictionCol: "shop"})
     with pytest.raises(ValueError, match="featuresCol and inputCols are both set"):
         regressor.fit(frame, {regressor.featuresCol: "array", regressor.inputCols: FEATURES})
+    vectors = VectorAssembler(inputCols=FEATURES, outputCol="features").transform(frame.limit(50))
+    null = vectors.withColumn("features", sql.when(sql.col("y") < 0, sql.col("features")))
+    with pytest.raises(ValueError, match=r"featuresCol='features' has no entries in a row, 3 are expected.* null$"):
+        regressor.fit(null)
     uneven = frame.limit(50).selectExpr("y", "if(x0 > 0, array, slice(array, 1, 2)) as array")
     uneven = uneven.withMetadata("array", {"ml_attr": {"num_attrs": 3}})
     with pytest.raises(ValueError, match="featuresCol='array' has 2 entries in a row, 3 are expected"):

@@ -105,6 +105,15 @@ def test_another_learner_or_other_columns_than_at_the_first_start_are_refused(sp
         nystream_spark.fit_stream(source, pkrr(), ["x0", "x1"], "y", **folders)
 
 
+def test_the_checkpoint_of_a_query_that_is_no_fit_stream_is_refused(spark, rows, tmp_path):
+    put(tmp_path / "in", rows, (0,))
+    schema = spark.read.parquet(str(tmp_path / "in")).schema
+    other = spark.readStream.schema(schema).parquet(str(tmp_path / "in")).writeStream.format("noop")
+    other.option("checkpointLocation", str(tmp_path / "ck")).trigger(availableNow=True).start().awaitTermination()
+    with pytest.raises(ValueError, match="ck' is that of a query that fit_stream did not start; give a new folder"):
+        started(spark, tmp_path)
+
+
 def bad_rows(rows) -> pd.DataFrame:
     data = table(*rows)
     data.loc[[3, 150], "x1"] = np.nan

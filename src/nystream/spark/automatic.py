@@ -15,16 +15,17 @@ from nystream.auto.pooled import PooledAuto, Sums
 from nystream.compose.encoded import Encoded
 from nystream.data.batch import Batch
 from nystream.data.encoding import Encoder
+from nystream.data.places import BadCell
 from nystream.data.schema import Schema
 from nystream.learners.translator import Translator
 from nystream.model import Model
 from nystream.persist import from_bytes, to_bytes
 from nystream.runtime.params import at_least, one_of, positive
 from nystream.runtime.types import Array
-from nystream.spark.columns import column, is_number, require, roles
+from nystream.spark.columns import column, is_number, named_roles, one_name, refuse_stream, require
 from nystream.spark.errors import Refusal, clear_errors
 from nystream.spark.fitting import classes_of
-from nystream.spark.jobs import Place, matrix, refuse_nulls
+from nystream.spark.jobs import Place, matrix, refuse_nulls, weights_of
 from nystream.spark.patterns import task_of
 from nystream.spark.progress import Progress, Stages
 from nystream.spark.roles import Roles
@@ -34,6 +35,8 @@ from nystream.spark.summing import Summing, add_up
 
 __all__ = ["Pass", "fit_auto", "unflat"]
 
+IN_SAMPLE: Place = "row {} of the sample".format
+"""What messages call a row that the driver has drawn."""
 PART = "__nystream_part"
 SAMPLE_BYTES = 2**28
 """Bytes of rows that are drawn for the driver at most: with very many columns, fewer rows."""
@@ -102,14 +105,21 @@ def fit_auto(
     progress : callable or None
         Called with a line after each stage, `print` for example. The log `nystream.spark` has the same lines.
     """
-    given = [target, *([] if weight is None else [weight]), *([] if validation is None else [validation])]
-    require(df, given)
-    names = [name for name in df.columns if name not in given] if features is None else features
-    found = _roles(df, names, target, weight)
+    require(df, [one_name(target, "target")])
+    refuse_stream(df, "fit_auto", "fit_stream, or per_key with nystream.Auto")
+    if features is None:
+        features = [name for name in df.columns if name not in (target, weight, validation)]
+        require(df, features)
+    found = _roles(df, features, target, weight, validation)
     stages = Stages(df.sparkSession, "fit_auto", 5, progress)
     positive("held", held, below=1.0)
-    for name, value in (("most_held", most_held), ("sample", sample)):
-        at_least(name, value, 1)
+    positive("task_memory", task_memory)
+    for name, value, least in (
+        *(("most_held", most_held, 1), ("sample", sample, 1), ("landmarks", landmarks, 1)),
+        *(("big", big, 0), ("rough", rough, 0), ("seed", seed, 0)),
+    ):
+        if value is not None:
+            at_least(name, value, least)
     with stages.stage("count") as notes:
         task = one_of("task", task or task_of(df, [target]), ("regression", "classification"))
         if task == "regression" and not is_number(df.schema[target].dataType):
@@ -132,8 +142,7 @@ def fit_auto(
         kept = min(most_held, most // 2, max(1, int(held * rows))) if validation is None else 0
         table = draw(learnt, found.all, rows, min(kept + sample, most), seed)
         held_rows, design_rows = table.slice(0, kept), table.slice(kept)
-        if weight is not None:  # rows of weight 0 leave no trace
-            held_rows, design_rows = (part.filter(compute.field(weight) != 0) for part in (held_rows, design_rows))
+        held_rows, design_rows = (_with_weight(fold, part) for part in (held_rows, design_rows))
         if validation is not None:
             held_rows = draw(df.where(column(validation)), found.all, apart, min(most_held, most), seed)
         if design_rows.num_rows < 2 or not held_rows.num_rows:
@@ -186,26 +195,14 @@ class Pass(Summing):
             yield _packed(G)
             yield b.ravel()
 
-    def read(
-        self, whole: Any, batch: Any, place: Place = "row {} of the sample".format
-    ) -> tuple[Array, Array, Array | None]:
+    def read(self, whole: Any, batch: Any, place: Place = IN_SAMPLE) -> tuple[Array, Array, Array | None]:
         """Return the learner's inputs (n, d), labels or numbers of classes (n, 1), and weights (n,) or None."""
         batch = batch.combine_chunks() if isinstance(batch, pa.Table) else batch
         if isinstance(whole, Encoded):
-            X = whole.translator_.predict(self.columns(batch)).dense
+            X = whole.translator_.predict(self.columns(batch, place)).dense
         else:
             X = matrix(batch, self.roles.features, place, missing=True)
-        return X, self.labels(batch, place), self.weights(batch, place)
-
-    def weights(self, batch: Any, place: Place) -> Array | None:
-        """Return weights (n,), or None where all rows count the same."""
-        if self.roles.weight is None:
-            return None
-        w = matrix(batch, [self.roles.weight], place)[:, 0]
-        if w.min(initial=0.0) < 0:
-            row = int(w.argmin())
-            raise Refusal(f"column {self.roles.weight!r} is {w[row]} at {place(row)}; weights are 0 or more")
-        return w
+        return X, self.labels(batch, place), weights_of(batch, self.roles.weight, place)
 
     def labels(self, batch: Any, place: Place) -> Array:
         """Return labels, or numbers of classes, (n, 1)."""
@@ -214,13 +211,25 @@ class Pass(Summing):
         refuse_nulls(batch, self.roles.targets, place)
         labels = batch.column(self.roles.targets[0])
         numbers = compute.index_in(labels, pa.array(list(self.classes), labels.type))
+        if numbers.null_count:
+            row = int(np.argmax(numbers.is_null().to_numpy(zero_copy_only=False)))
+            raise Refusal(
+                f"column {self.roles.targets[0]!r} is {labels[row].as_py()!r} at {place(row)}, a class that was not "
+                "there at first: cache the frame (df.cache()), or write it to a table first"
+            )
         return numbers.to_numpy(zero_copy_only=False).astype(np.float64)[:, None]
 
-    def columns(self, batch: Any) -> Batch:
+    def columns(self, batch: Any, place: Place) -> Batch:
         """Return the typed columns of a batch of Arrow."""
         assert self.schema is not None
         schema: Schema = from_bytes(self.schema, trust=True)
-        found, n, _ = schema.columns_of(batch.select(schema.names))
+        try:
+            found, n, _ = schema.columns_of(batch.select(schema.names))
+        except BadCell as error:
+            raise Refusal(
+                f"column {error.column!r} is {error.value!r} at {place(error.row)}, which is no {error.wanted}; the "
+                f"sample has {schema.columns[error.column]}s there alone: put a null there, or leave the column out"
+            ) from None
         return Batch(found, {name: schema.columns[name] for name in schema.names}, n)
 
     def schema_of(self, whole: Any) -> Schema:
@@ -244,14 +253,13 @@ class Pass(Summing):
         return unflat(total, shapes)
 
 
-def _roles(df: Any, names: Sequence[str], target: str, weight: str | None) -> Roles:
+def _roles(df: Any, features: Any, target: str, weight: str | None, validation: str | None) -> Roles:
     """Return the columns by role; features may be of any kind that nystream encodes."""
-    numbers = [name for name in names if name not in df.columns or is_number(df.schema[name].dataType)]
-    if numbers:
-        roles(df, None, numbers, target, weight)
-    found = Roles(tuple(names), (target,), weight)
-    require(df, found.all)
-    for name in names:
+    found = named_roles(df, features, target, weight, validation)
+    if weight is not None and not is_number(df.schema[weight].dataType):
+        kind = df.schema[weight].dataType.simpleString()
+        raise ValueError(f"column {weight!r}, the weight, is {kind}, not a number; cast it")
+    for name in found.features:
         kind = df.schema[name].dataType
         if not is_number(kind) and kind.typeName() not in ("string", "timestamp", "timestamp_ntz", "date"):
             raise ValueError(
@@ -272,11 +280,18 @@ def _prepared(learner: PooledAuto, fold: Pass, table: Any, outputs: int) -> tupl
     whole = Encoded(learner.clone(), kinds)
     translator = Translator(fold.classes is not None, experts=False, encoder=Encoder(fill=False))
     translator.start(kinds, outputs)
-    batch, place = table.combine_chunks(), "row {} of the sample".format
-    translator.run(fold.columns(batch), fold.labels(batch, place), fold.weights(batch, place))
+    batch = table.combine_chunks()
+    weights = weights_of(batch, fold.roles.weight, IN_SAMPLE)
+    translator.run(fold.columns(batch, IN_SAMPLE), fold.labels(batch, IN_SAMPLE), weights)
     whole.translator_, whole.learner_ = translator, learner
     whole.d_, whole.outputs_ = len(kinds), outputs
     return whole, fold
+
+
+def _with_weight(fold: Pass, table: Any) -> Any:
+    """Return the rows of the sample whose weight is not 0: the others leave no trace."""
+    weights = weights_of(table, fold.roles.weight, IN_SAMPLE)
+    return table if weights is None else table.filter(pa.array(weights != 0))
 
 
 def _is_plain(kind: Any) -> bool:
@@ -314,19 +329,24 @@ def _count(df: Any, target: str, validation: str | None) -> tuple[int, int, int]
     if validation is not None and df.schema[validation].dataType.typeName() != "boolean":
         raise ValueError(f"column {validation!r}, which marks rows for validation, must be boolean")
     unmarked = sql.count_if(is_apart.isNull())
+    label = column(target)
+    if df.schema[target].dataType.typeName() in ("double", "float"):
+        label = sql.when(~sql.isnan(label), label)  # a class that is nan would be one of its own
     with clear_errors():
-        counts = (sql.count(sql.lit(1)), sql.count(column(target)), sql.count_if(is_apart), unmarked)
+        counts = (sql.count(sql.lit(1)), sql.count(label), sql.count_if(is_apart), unmarked)
         everything = df.withColumn(PART, sql.spark_partition_id()).agg(*counts, sql.max(PART))
         all_rows, labelled, apart, null, last = everything.first()
     if not all_rows:
         raise ValueError("the frame has no rows, so that nothing can be learnt")
     if labelled < all_rows:
         raise ValueError(
-            f"column {target!r} is null in {all_rows - labelled} of {all_rows} rows; leave them out "
+            f"column {target!r} is null or nan in {all_rows - labelled} of {all_rows} rows; leave them out "
             f"(df.dropna(subset=[{target!r}]))"
         )
     if null:
         raise ValueError(f"column {validation!r}, which marks rows for validation, is null in {null} rows")
     if validation is not None and not apart:
         raise ValueError(f"column {validation!r} is true in no row: there is nothing to validate by")
+    if apart == all_rows:
+        raise ValueError(f"column {validation!r} is true in every row: there is nothing to learn")
     return int(all_rows - apart), int(apart), int(last) + 1

@@ -7,17 +7,35 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pyspark.sql import functions as sql
-from pyspark.sql.types import BooleanType, DataType, NumericType
+from pyspark.sql.types import BooleanType, DataType, NumericType, TimestampType
 
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.spark.roles import Roles
 
-__all__ = ["column", "is_number", "names_of", "require", "require_names", "roles"]
+__all__ = [
+    "column",
+    "in_utc",
+    "is_number",
+    "named_roles",
+    "names_of",
+    "one_name",
+    "refuse_stream",
+    "require",
+    "require_names",
+    "roles",
+]
+
+
+def one_name(value: Any, what: str) -> str:
+    """Return the name of a column; refuse everything else."""
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{what} must be the name of a column, got {value!r}")
+    return value
 
 
 def names_of(value: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
-    """One name or several, as a tuple; refuses what is none."""
+    """Return one name or several as a tuple; refuse everything else."""
     names = () if value is None else (value,) if isinstance(value, str) else tuple(value)
     if not names or not all(isinstance(name, str) for name in names):
         raise ValueError(f"{what} must be the name of a column, or a list of names; got {value!r}")
@@ -31,9 +49,31 @@ def column(name: str) -> Any:
     return sql.col("`" + name.replace("`", "``") + "`")
 
 
+def in_utc(df: Any, name: str) -> Any:
+    """Return a column as pandas on a worker reads it: timestamps without a zone, in UTC.
+
+    Timestamps themselves would come there in the time zone of the session, in which an hour comes twice every autumn.
+    Arrow gives instants, which models take in UTC.
+    """
+    if not isinstance(df.schema[name].dataType, TimestampType):
+        return column(name)
+    seconds = (sql.unix_micros(column(name)).cast("decimal(18, 0)") / 1_000_000).cast("decimal(18, 6)")
+    zero = sql.lit(0)
+    since = sql.make_dt_interval(zero, zero, zero, seconds)
+    return (sql.expr("timestamp_ntz '1970-01-01 00:00:00'") + since).alias(name)
+
+
 def require(df: Any, names: Iterable[str]) -> None:
     """Refuse a frame without one of these columns, or with two of that name."""
+    if not hasattr(df, "sparkSession"):
+        raise TypeError(f"df must be a DataFrame of Spark, got {type(df).__name__}; spark.createDataFrame makes one")
     require_names(df.columns, names)
+
+
+def refuse_stream(df: Any, what: str, instead: str) -> None:
+    """Refuse a streaming frame for the function `what`, and name those that take one."""
+    if df.isStreaming:
+        raise ValueError(f"{what} needs a frame that does not stream; for a stream use {instead}")
 
 
 def require_names(columns: list[str], names: Iterable[str]) -> None:
@@ -70,14 +110,26 @@ def roles(
         raise ValueError("features is missing: give the names of the columns to learn from")
     if target is None:
         raise ValueError("target is missing: give the name of the column to predict")
-    found = Roles(names_of(features, "features"), names_of(target, "target"), weight)
-    both = [name for name in found.features if name in (*found.targets, weight)]
-    if both:
-        raise ValueError(f"column {both[0]!r} is a feature and also the target or the weight; leave it out of one")
-    require(df, found.all)
+    found = named_roles(df, features, target, weight)
     if schema is not None and schema.targets:
         _same("target", found.targets, schema.targets)
     _check_types(df, found, {} if schema is None else schema.columns, numbers or len(found.targets) > 1)
+    return found
+
+
+def named_roles(df: Any, features: Any, target: Any, weight: str | None, validation: str | None = None) -> Roles:
+    """Return the columns by role; refuse a column with two roles, and a frame without one of the columns."""
+    found = Roles(names_of(features, "features"), names_of(target, "target"), weight)
+    uses = [(name, "a feature") for name in found.features] + [(name, "the target") for name in found.targets]
+    for what, name in (("weight", weight), ("validation", validation)):
+        if name is not None:
+            uses.append((one_name(name, what), f"the {what}"))
+    first: dict[str, str] = {}
+    for name, use in uses:
+        if name in first:
+            raise ValueError(f"column {name!r} is {first[name]} and also {use}; leave it out of one")
+        first[name] = use
+    require(df, first)
     return found
 
 

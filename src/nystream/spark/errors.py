@@ -21,7 +21,7 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 
 MARK = "nystream.spark.errors.Refusal: "
 """What a refusal begins with in the reports of Spark."""
-REFUSED = re.compile(r"(?<!errorMessage, )nystream\.spark\.errors\.Refusal: (.+)")
+REFUSED = re.compile(r"(?<!errorMessage, )nystream\.spark\.errors\.Refusal: (.+?)(?: SQLSTATE: \w{5})?$", re.MULTILINE)
 """The last line of a traceback of a refusal, wherever Spark puts it; not the text in a plan that Spark prints."""
 ABSENT = re.compile(r"No module named '([\w.]+)'")
 EXTRA = ("nystream", "pyarrow", "pandas", "numpy", "scipy", "safetensors", "google")

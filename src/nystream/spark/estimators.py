@@ -21,7 +21,7 @@ from nystream.persist import from_bytes, to_bytes
 from nystream.runtime.types import Array
 from nystream.spark.answering import answering, chosen, raw_predictions, spread_over_classes
 from nystream.spark.automatic import fit_auto
-from nystream.spark.columns import column, is_number, require_names
+from nystream.spark.columns import column, in_utc, is_number, refuse_stream, require_names
 from nystream.spark.errors import clear_errors
 from nystream.spark.estimator_files import Saved
 from nystream.spark.fitting import MOST_CLASSES
@@ -156,6 +156,7 @@ class _Learning(_Settings):
 
     def _learnt(self, dataset: Any, task: str) -> tuple[Model, int]:
         """Return the model of a frame whose columns are checked, and the number of its features."""
+        refuse_stream(dataset, type(self).__name__, "nystream.spark.fit_stream")
         named, features, label = self._named, self.getFeaturesCol(), self.getLabelCol()
         weight, validation = self._get(self.weightCol) or None, self._get(self.validationIndicatorCol) or None
         inputs = (
@@ -223,7 +224,7 @@ class _Trained(_Settings, Saved):
         rows = (
             [as_array(dataset, self.getFeaturesCol(), self.numFeatures)]
             if named is None
-            else [column(name) for name in named]
+            else [in_utc(dataset, name) for name in named]
         )
         names = None if named is None else tuple(named)
         ask = sql.pandas_udf(answering(self.content, names, self.facts.get("numClasses", 0), thresholds), fields)

@@ -10,7 +10,7 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.persist import to_bytes
 from nystream.runtime.params import at_least
-from nystream.spark.columns import column, roles
+from nystream.spark.columns import column, refuse_stream, roles
 from nystream.spark.dictionaries import sampler_of, with_common_dictionary
 from nystream.spark.errors import clear_errors
 from nystream.spark.jobs import Fold
@@ -80,6 +80,7 @@ def fit(
     if depth is not None:
         at_least("depth", depth, 0)
     found = roles(df, _checked(learner), features, target, weight, numbers=isinstance(learner, Learner))
+    refuse_stream(df, "fit", "fit_stream")
     pattern: Any = _ready(df, learner, found)
     is_sampled = sampler_of(pattern) is not None
     stages = Stages(df.sparkSession, "fit", 1 + is_sampled, progress)

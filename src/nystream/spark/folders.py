@@ -95,6 +95,10 @@ def claim_folders(checkpoint: str, models: str, learns: dict[str, str]) -> None:
     `learns` says what the stream learns, by name (learner, features ...); a later start must say the same.
     """
     ours, theirs = _read_identity(models), _read_identity(checkpoint)
+    if theirs is None and has_started(checkpoint):
+        raise ValueError(
+            f"checkpoint={checkpoint!r} is that of a query that fit_stream did not start; give a new folder"
+        )
     if ours is None and theirs is None:
         identity = {"id": uuid.uuid4().hex, **learns}
         for folder in (models, checkpoint):

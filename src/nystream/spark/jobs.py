@@ -31,6 +31,7 @@ __all__ = [
     "partial_states",
     "reader",
     "refuse_nulls",
+    "weights_of",
 ]
 
 Place: TypeAlias = Callable[[int], str]
@@ -90,8 +91,8 @@ class Fold:
         """Learn a batch; the model, which may be another object than before."""
         if hasattr(model, "schema_"):  # a Model; workers import no more than they need
             refuse_nulls(batch, self.roles.targets, place)
-            weights = None if self.roles.weight is None else matrix(batch, [self.roles.weight], place)[:, 0]
-            model.run(batch.select([*self.roles.features, *self.roles.targets]), weights=weights)
+            used = batch.select([*self.roles.features, *self.roles.targets])
+            model.run(used, weights=weights_of(batch, self.roles.weight, place))
         else:
             X, Y, w = reader(self.roles, missing=model.missing)(batch, place)
             model.run(X, Y, w)
@@ -195,10 +196,20 @@ def reader(roles: Roles, *, missing: bool) -> Callable[[Any, Place], tuple[Array
     def arrays(batch: Any, place: Place) -> tuple[Array, Any, Array | None]:
         X = matrix(batch, roles.features, place, missing=missing)
         Y = matrix(batch, roles.targets, place) if roles.targets else None
-        w = None if roles.weight is None else matrix(batch, [roles.weight], place)[:, 0]
-        return X, Y if Y is None or Y.shape[1] > 1 else Y[:, 0], w
+        return X, Y if Y is None or Y.shape[1] > 1 else Y[:, 0], weights_of(batch, roles.weight, place)
 
     return arrays
+
+
+def weights_of(batch: Any, name: str | None, place: Place) -> Array | None:
+    """Return the weights (n,) of a batch, None without a column of weights; refuse negative ones."""
+    if name is None:
+        return None
+    w = matrix(batch, [name], place)[:, 0]
+    if w.min(initial=0.0) < 0:
+        row = int(w.argmin())
+        raise Refusal(f"column {name!r} is {w[row]} at {place(row)}; weights are 0 or more")
+    return w
 
 
 def matrix(batch: Any, names: Any, place: Place, *, missing: bool = False) -> Array:

@@ -42,6 +42,8 @@ class Keyed:
     most_rows: int
     build: Build
     on_error: OnError
+    instants: tuple[str, ...] = ()
+    """Emitted columns that are timestamps of Spark; rows have them in UTC, without a zone."""
 
     def advance(self, key: Any, frames: Any, state: Any) -> tuple[pd.DataFrame, tuple[bytes, int, float, int]]:
         """Return the rows to emit, and the state after them; `state` is None for a key that is new."""
@@ -66,14 +68,18 @@ class Keyed:
         before, total, left_out = (0, 0.0, 0) if state is None else (int(state[1]), float(state[2]), int(state[3]))
         after = (content, before + count, total + float(np.nansum(losses)), left_out + refused)
         if self.emit == "forecasts":
-            return self._forecasts(key, model, rows), after
+            return self._in_zone(self._forecasts(key, model, rows)), after
         if self.emit == "predictions":
             kept = list(dict.fromkeys([*self.keys, *self.order, *self.roles.targets]))
-            return rows[kept].assign(prediction=_column(model, scores.P)), after
+            return self._in_zone(rows[kept].assign(prediction=_column(model, scores.P))), after
         mean = float(np.nanmean(losses)) if count else None
         overall = after[2] / after[1] if after[1] else None
         values = dict(zip(METRICS, (count, mean, after[1], overall, len(content), refused, after[3]), strict=True))
         return pd.DataFrame([{**dict(zip(self.keys, key, strict=True)), **values}]), after
+
+    def _in_zone(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return the frame with instants in place of times in UTC."""
+        return frame.assign(**{name: pd.to_datetime(frame[name], utc=True) for name in self.instants})
 
     def _forecasts(self, key: Any, model: Model, rows: pd.DataFrame) -> pd.DataFrame:
         """The next rows of the key's series; none where its inputs are not known ahead."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pandas as pd
 from pyspark.sql import functions as sql
-from pyspark.sql.types import DoubleType, LongType, StructField, StructType
+from pyspark.sql.types import DoubleType, LongType, StructField, StructType, TimestampType
 
 from nystream.forecast import SeriesLearner
 from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.persist import to_bytes
 from nystream.runtime.params import at_least, one_of
-from nystream.spark.columns import column, is_number, names_of, require, roles
+from nystream.spark.columns import column, in_utc, is_number, names_of, require, roles
 from nystream.spark.errors import MARK
 from nystream.spark.jobs import here
 from nystream.spark.key_models import FORECASTS, METRICS, Keyed, Processor, learnt_once, write_rows_without_key
@@ -62,6 +63,7 @@ def per_key(
     ----------
     df : pyspark.sql.DataFrame
     key : str or list of str
+        Go on with the same columns: the checkpoint knows the values of the keys, not the names of their columns.
     learner : Learner, Model or None
         The pattern, fresh for every key; None: `Auto`. The state is read and written whole in every batch in which its
         key appears: keep it small.
@@ -110,10 +112,13 @@ def per_key(
     _check_names(keys, found, emit)
     if emit == "forecasts" and not isinstance(model.learner, SeriesLearner):
         raise ValueError("emit='forecasts' needs a Model of a nystream.forecast.SeriesLearner")
+    columns = list(dict.fromkeys([*keys, *order, *found.all]))
     job = Keyed(to_bytes(model), keys, order, found, emit, most_rows, here(), refusing)
     schema = _output(df, model, job)
-    columns = list(dict.fromkeys([*keys, *order, *found.all]))
-    rows = _with_keys(df.select(*[column(name) for name in columns]), keys, refusing)
+    instants = (field.name for field in schema.fields if isinstance(field.dataType, TimestampType))
+    job = replace(job, instants=tuple(name for name in instants if name not in keys))
+    rows = df.select(*[column(name) if name in keys else in_utc(df, name) for name in columns])
+    rows = _with_keys(rows, keys, refusing)
     groups = rows.groupBy(*[column(name) for name in keys])
     if not df.isStreaming:
         return groups.applyInPandas(learnt_once(job), schema)

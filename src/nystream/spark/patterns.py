@@ -20,10 +20,10 @@ __all__ = ["named_model", "prediction_type", "task_of", "trained_model"]
 
 
 def named_model(df: Any, pattern: Learner | Model | None, found: Roles) -> Model:
-    """A fresh model for these columns, whose task is known: the schema's, the learner's, or told by the target.
+    """Return a fresh model for these columns, whose task is known: the schema's, the learner's, or told by the target.
 
-    A learner alone gets a model that
-    keeps no rows for explanations: states are read and written whole, so they had better be small.
+    A learner alone gets a model that keeps no rows for explanations: states are read and written whole, so they had
+    better be small.
     """
     model = pattern.clone() if isinstance(pattern, Model) else Model(Auto() if pattern is None else pattern, keep=0)
     schema = model.schema or Schema(list(found.features))

@@ -15,7 +15,7 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.persist import from_bytes, to_bytes
 from nystream.runtime.params import positive
-from nystream.spark.columns import column, require
+from nystream.spark.columns import column, in_utc, require
 from nystream.spark.errors import Refusal, one_line
 from nystream.spark.jobs import here
 from nystream.spark.patterns import prediction_type, trained_model
@@ -79,7 +79,7 @@ def predict(
         raise ValueError(f"the frame has a column {clash!r} already; rename or drop it, or give another `prediction`")
     answering = _answering(to_bytes(trained), tuple(names), probabilities, interval, levels)
     answers = sql.pandas_udf(answering, StructType(fields))
-    asked = df.withColumn("__answers", answers(sql.struct(*[column(name) for name in names])))
+    asked = df.withColumn("__answers", answers(sql.struct(*[in_utc(df, name) for name in names])))
     columns = [column(name) for name in df.columns]
     found = [sql.col(f"__answers.{field.name}").alias(name) for field, name in zip(fields, new, strict=True)]
     return asked.select(*columns, *found)

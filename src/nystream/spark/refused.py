@@ -18,6 +18,8 @@ from nystream.spark.folders import open_folder
 
 __all__ = ["OnError", "Refused", "batch_number", "find_bad_rows"]
 
+WORDS = ("stop", "skip")
+"""Values of `on_error` that are no folder."""
 UNFINISHED = re.compile(r"[0-9a-f]{32}\.jsonl\.\d+\.new")
 """Files of dead letters that are being written."""
 UNFINISHED_AFTER = timedelta(hours=1)
@@ -39,7 +41,8 @@ class OnError:
     value: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.value, str) or not self.value:
+        is_text = isinstance(self.value, str) and bool(self.value)
+        if not is_text or (self.value not in WORDS and self.value.strip().lower() in WORDS):
             raise ValueError(
                 f"on_error must be 'stop', 'skip', or the address of a folder for refused rows; got {self.value!r}"
             )
@@ -51,7 +54,7 @@ class OnError:
     @property
     def folder(self) -> str | None:
         """Where refused rows are written, or None."""
-        return None if self.value in ("stop", "skip") else self.value
+        return None if self.value in WORDS else self.value
 
     def write(self, rows: list[dict[str, Any]], reasons: list[str], **where: Any) -> None:
         """Write refused rows with their reasons as lines of JSON, in a file named by what it contains.

@@ -24,7 +24,10 @@ def as_array(df: Any, name: str, size: int) -> Any:
     """Return a column of vectors or arrays as one of arrays of float64, each of `size` entries; others are an error."""
     kind = df.schema[name].dataType
     values = column(name)
-    values = vector_to_array(values) if isinstance(kind, VectorUDT) else values.cast("array<double>")
+    if isinstance(kind, VectorUDT):
+        values = sql.when(values.isNotNull(), vector_to_array(values))  # of a null it is an error of Java
+    else:
+        values = values.cast("array<double>")
     found = sql.coalesce(sql.size(values).cast("string"), sql.lit("no"))
     message = sql.concat(
         sql.lit(f"{MARK}featuresCol={name!r} has "),

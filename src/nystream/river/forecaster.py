@@ -54,14 +54,14 @@ class KernelForecaster(RiverForecaster):
         self._has_inputs = False
 
     def learn_one(self, y: float, x: Mapping[Any, Any] | None = None) -> None:
-        """Learn the next label; None or nan is a missing one."""
+        """Learn the next label. None or nan is a missing label."""
         if not self._forecaster.n_seen:
             self._look_at(x)
         when, inputs = self._parts(x)
         self._forecaster.step(y, inputs, when)
 
     def forecast(self, horizon: int, xs: Sequence[Mapping[Any, Any]] | None = None) -> list[float]:
-        """The next labels, at most as many as the horizon of the model; zeros before the first row."""
+        """Return forecasts of the next labels, at most as many as the model's horizon; zeros before the first row."""
         if not 1 <= horizon <= self.horizon:
             raise ValueError(
                 f"horizon must be 1 to {self.horizon}, got {horizon}; KernelForecaster(horizon=...) sets it"
@@ -79,7 +79,9 @@ class KernelForecaster(RiverForecaster):
     def forecast_interval(
         self, horizon: int, coverage: float = 0.9, xs: Sequence[Mapping[Any, Any]] | None = None
     ) -> list[tuple[float, float]]:
-        """Ends of intervals that cover this share of the next labels; infinite while too few rows have been learnt."""
+        """Return the ends of intervals that cover this share of the next labels; infinite while too few rows have been
+        learnt.
+        """
         if not self._forecaster.n_seen:
             return [(float("-inf"), float("inf"))] * horizon
         X = [self._parts(x)[1] for x in xs[:horizon]] if self._has_inputs and xs is not None else None
@@ -88,7 +90,7 @@ class KernelForecaster(RiverForecaster):
 
     @property
     def forecaster(self) -> Forecaster:
-        """The forecaster inside, with its `explain`, `alarms`, `save` and so on."""
+        """The `nystream.Forecaster` inside, with its `explain`, `alarms`, `save` and so on."""
         return self._forecaster
 
     def _look_at(self, x: Mapping[Any, Any] | None) -> None:

@@ -1,4 +1,4 @@
-"""Any learner of real targets as a river regressor."""
+"""A river regressor around any learner of numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["KernelRegressor"]
 
 
 class KernelRegressor(Named, MiniBatchRegressor):
-    """Any nystream learner of real targets as a river regressor.
+    """A river regressor around any nystream learner of numbers.
 
     Features may appear, vanish and change their order. One that is absent, None or NaN is a missing value to a learner
     that takes those, as the default does; to others it counts as 0, and so it does, to all, in the rows before it first
@@ -55,7 +55,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
         self._learn(x, self._numbers(y), w)
 
     def predict_one(self, x: Features) -> Any:
-        """The prediction; features never seen in learning are ignored. 0 before the first row.
+        """Return the prediction; 0 before the first row. Features never seen in learning are ignored.
 
         A dict where targets are dicts.
         """
@@ -65,7 +65,8 @@ class KernelRegressor(Named, MiniBatchRegressor):
         return p[0] if self._targets is None else dict(zip(self._targets, p, strict=True))
 
     def predict_interval_one(self, x: Features, coverage: float = 0.9) -> Any:
-        """Ends of an interval that covers this share of the labels to come; of learners with intervals, as the default.
+        """Return the ends of an interval that should contain this share of future labels, if the learner has intervals,
+        as the default has.
 
         From minus to plus infinity while too few rows have been learnt. A dict of them where targets are dicts.
         """
@@ -80,7 +81,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
         return dict(zip(self._targets, zip(low, high, strict=True), strict=True))
 
     def predict_quantile_one(self, x: Features, q: float) -> Any:
-        """What a share q of the labels to come are below; of learners with quantiles, as the default.
+        """Return the q-quantile of the label, if the learner has quantiles, as the default has.
 
         Infinite while too few rows have been learnt, nan before the first. A dict where targets are dicts.
         """
@@ -103,7 +104,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
         self._learn_frame(X, labels, w)
 
     def predict_many(self, X: Any) -> Any:
-        """Predictions for the rows of a frame, as a series (a frame of several targets) of the same library."""
+        """Return predictions for the rows of a frame, as a series (for several targets a frame) of its library."""
         block, like = self._frame(X), frames.into_frame(X)
         P = np.zeros((len(block), 1)) if self._model is None else self._model.scores(block, NEXT)
         if self._targets is None:

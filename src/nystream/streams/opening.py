@@ -1,4 +1,4 @@
-"""A stream from a short text: a file name, "-", or the name of a generator with its parameters."""
+"""Open a stream from a short text: a file name, "-", or the name of a generator with its parameters."""
 
 from __future__ import annotations
 

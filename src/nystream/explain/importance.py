@@ -60,9 +60,9 @@ class Importance(dict[str, float]):
     unit : str
         Name of the error: "squared error", "squared error of probabilities", "error rate" or "score".
     present : float
-        The error with every value in its place.
+        The error of the unchanged rows.
     rows : int
-        Rows that it was measured on.
+        Number of rows on which it was measured.
     coverage : float
         Of the intervals.
     """

@@ -52,42 +52,42 @@ class Model(Params):
     """A learner with the names and kinds of its columns, its target, its task and its classes.
 
     Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array, a
-    matrix of numbers, or a sparse one (scipy), whose columns have no names. Columns are found by name, in any order: a
-    missing one is missing values, one that the schema does not know is reported once. Labels are numbers or names of
-    classes; a row without one (None, nan, "") is predicted and not learnt. A class that has not appeared yet cannot be
-    predicted: the very first prediction is None.
+    matrix of numbers, or a sparse matrix (scipy), whose columns have no names. Columns are found by name, in any order.
+    If a column is absent, its values are missing. A column that the schema does not know is reported once. Labels are
+    numbers or names of classes. A row without a label (None, nan, "") is predicted and not learnt. A class that has not
+    appeared yet cannot be predicted, so the very first prediction of a class is None.
 
-    Without a schema, the first rows tell the columns and their kinds. Both may still change during the first 1,000 rows
-    (fewer where rows are wide): a column `zip` that was "12345" becomes a category when "AB1" comes, and a column that
-    appears late is learnt from then on. The model then learns its first rows again, so that it is exactly the model
-    that would have known the kinds from the start. See `nystream.model.first_rows`.
+    Without a schema, the model finds the columns and their kinds in the first rows. Both may still change during the
+    first 1,000 rows (fewer if rows are wide): a column `zip` with "12345" becomes a category when "AB1" comes, and
+    columns that appear late are added. The model then learns its first rows again, so it equals a model that knew the
+    kinds from the start. See `nystream.model.first_rows`.
 
-    `predict` and all abilities that take rows change nothing, so that several threads may ask at once.
+    `predict` and all abilities that take rows change nothing, so several threads may call them at the same time.
 
     Parameters
     ----------
     learner : Learner or None
-        The pattern; it is cloned, never trained itself. None: `Auto()`, which needs no parameter.
+        The learner. It is cloned and never trained itself. None: `Auto()`, which needs no parameter.
     schema : Schema or None
-        None: told from the first rows. The kinds of a given schema never change.
+        None: inferred from the first rows. The kinds of a given schema never change.
     task : "regression", "classification", "novelty" or None
-        None: that of the schema or the learner. Where these do not say it, the labels of the first call with labels do:
-        strings and booleans are classes, floats are quantities, and whole numbers are classes only if they are 0..K-1
-        or 1..K, at most 20 distinct ones (`nystream.data.task.choose_task`). One whole number by itself, as the first
-        label of `step`, is a quantity: say task="classification" where it is a class.
+        None: the task of the schema or of the learner. If they have none, the labels of the first call with labels
+        decide: strings and booleans are classes, floats are quantities, and whole numbers are classes only if they are
+        0..K-1 or 1..K, at most 20 distinct ones (`nystream.data.task.choose_task`). A single whole number, as the first
+        label of `step`, is a quantity: pass task="classification" if it is a class.
     on_error : "raise" or "missing"
-        What becomes of a value that does not fit its column: an error that names it, or a missing value, which is
-        counted in `n_misfits`.
+        What happens to a value that does not fit its column: an error that names it, or it becomes a missing value,
+        which `n_misfits` counts.
     class_weight : None, "balanced" or dict of class to weight
         Weights of rows by their class, for learners that take weights; see `nystream.model.weighting`.
     mixed : bool
-        Whether names and numbers may be classes side by side. False: a label of another kind than the classes so far is
-        refused, since that is most often another target.
+        Whether names and numbers may both be classes. False: a label of another kind than the classes so far is an
+        error, because it is most often a label of another target.
     keep : int
-        Of the last rows, which explanations need and which are saved with the model; 0: none are.
+        Number of last rows that are kept. Explanations need them, and they are saved with the model. 0: none.
     waiting : int
-        Rows that may wait for their labels at the same time (`remember`). One more, and the oldest is forgotten:
-        `n_forgotten` counts these, and the first one is reported by a warning.
+        Number of rows that may wait for their labels at the same time (`remember`). If one more comes, the oldest is
+        dropped. `n_forgotten` counts dropped rows, and the first one gives a warning.
 
     Examples
     --------

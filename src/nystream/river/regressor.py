@@ -22,13 +22,14 @@ __all__ = ["KernelRegressor"]
 class KernelRegressor(Named, MiniBatchRegressor):
     """A river regressor around any nystream learner of numbers.
 
-    Features may appear, vanish and change their order. One that is absent, None or NaN is a missing value to a learner
-    that takes those, as the default does; to others it counts as 0, and so it does, to all, in the rows before it first
-    appeared. For the built-in kernels and the features made from them a column of zeros changes no value, so this is
-    exact; a learner whose width cannot grow says so when a new feature arrives. `learn_many` equals `learn_one` over
-    its rows. Strings and times are categories, times and text, which the default takes as they are, from the first row
-    on or later; see `nystream.Model` for how their kinds are told. Both take weights `w` where the learner does (the
-    default, least squares). Several targets are a dict, and come back as one.
+    Features may appear, vanish and change their order. If a feature is absent, None or NaN, the default learner treats
+    it as missing; learners that do not accept missing values count it as 0. In the rows before a feature first appeared
+    it counts as 0 for every learner. This is exact for the built-in kernels and their features, because a column of
+    zeros changes none of their values. A learner whose number of columns cannot grow raises an error when a new feature
+    arrives. The default learner also accepts strings and times, from the first row on or later; `nystream.Model`
+    describes how it finds their kinds. `learn_many` gives the same model as `learn_one` for each row. Both take weights
+    `w` if the learner does (the default and least squares do). Several targets are a dict, and so are their
+    predictions.
 
     Parameters
     ----------

@@ -14,9 +14,9 @@ __all__ = ["OnlineKernelRegressor"]
 class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
     """A scikit-learn regressor around any nystream learner of numbers.
 
-    `fit` is one pass over the rows; `partial_fit` goes on from there; `predict_then_learn` answers each
-    row before learning it. The default and the least-squares learners take sample weights and several targets; the
-    default takes nan for missing values and gives intervals.
+    `fit` learns the rows in one pass, and `partial_fit` continues. `predict_then_learn` predicts each row before it
+    learns the row. The default and the least-squares learners take sample weights and several targets. The default
+    learner also accepts nan as a missing value and has intervals.
 
     Parameters
     ----------

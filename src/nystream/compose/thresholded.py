@@ -67,7 +67,7 @@ class Thresholded(Wrapper):
     Parameters
     ----------
     learner : Learner
-        The pattern. It is cloned and never trained itself.
+        The learner. It is cloned and never trained itself.
     criterion : {"accuracy", "balanced_accuracy", "f1", "precision", "recall"}
         What theta maximises over the last rounds: the share of right answers; the mean of the
         shares within each label; 2 TP / (2 TP + FP + FN); "precision": the recall among cuts whose precision

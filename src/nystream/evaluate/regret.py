@@ -65,7 +65,7 @@ class Hindsight:
     Parameters
     ----------
     source : Kernel or FeatureMap
-        The space of functions. A map that was fitted is used as it stands, another one is fitted on X.
+        The space of functions. A fitted map is used without changes; any other map is fitted on X.
     X : (n, d) array
         The inputs, in order of arrival.
 

@@ -20,9 +20,10 @@ __all__ = ["KernelClassifier"]
 class KernelClassifier(Named, MiniBatchClassifier):
     """A river classifier around any nystream learner, for any number of classes.
 
-    Labels may be anything hashable and new ones may appear at any time: exact for least squares, from scratch for the
-    other losses. How classes reach the learner and how scores become probabilities: `nystream.compose.classes` and
-    `nystream.compose.probabilities`. Features and weights as in `KernelRegressor`.
+    Labels may be any hashable values, and new labels may appear at any time. Least squares learns a new class exactly;
+    other losses start it with an untrained learner. `nystream.compose.classes` describes how learners learn classes,
+    and `nystream.compose.probabilities` how scores become probabilities. Features and weights are as in
+    `KernelRegressor`.
 
     Parameters
     ----------

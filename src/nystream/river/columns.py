@@ -25,7 +25,7 @@ class Columns:
     Parameters
     ----------
     blank : float
-        What a feature that is absent, None or NaN becomes: nan for a learner that takes missing values, else 0. A
+        The value of a feature that is absent, None or NaN: nan for a learner that accepts missing values, else 0. A
         feature that appears late counts as 0 in every earlier row.
     """
 

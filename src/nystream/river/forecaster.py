@@ -18,7 +18,7 @@ class KernelForecaster(RiverForecaster):
     Parameters
     ----------
     horizon : int
-        The most steps that can be asked for.
+        The largest number of steps ahead.
     time : str or None
         The feature that holds the time of a row. None: the feature that is a `datetime` in the first row, if there is
         one. All other features are inputs that are known ahead: `forecast` needs them in `xs`.

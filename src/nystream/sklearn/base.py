@@ -252,9 +252,9 @@ class Online(BaseEstimator):  # type: ignore[misc]
 def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
     """Return the model after one pass over rows that are given all at once, in an order that has no meaning.
 
-    Some learners use the whole of X before they learn. `Auto` follows the stream: of rows sorted by label, say, it
-    would believe that the last label comes again. So it gets them shuffled, always in the same way, and what it
-    would take up some rows later counts when the pass is over.
+    Some learners use the whole of X before they learn. `Auto` depends on the order: if rows are sorted by label, it
+    expects the last label again. So it gets the rows shuffled, always in the same way, and its unfinished refits are
+    completed when the pass is over.
     """
     model.prepare(X, weights)
     if not model.inner.follows_order:

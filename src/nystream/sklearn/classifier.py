@@ -20,11 +20,12 @@ __all__ = ["OnlineKernelClassifier"]
 class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     """A scikit-learn classifier around any nystream learner.
 
-    How classes reach the learner depends on its loss: multi-class losses take them natively; least-squares learners
-    regress one -1/+1 column per class over one shared factor; binary losses learn one class against the other, or each
-    against the rest when there are more than two; so do symmetric regression losses (`absolute`, `huber`,
-    `epsilon_insensitive`) with codes -1/+1. Labels may be of any kind that can be sorted. New labels may appear at any
-    time: exact for least squares, from scratch for the others (`nystream.compose.classes`).
+    The loss decides how the learner learns classes. A multi-class loss learns them itself. Least squares learns one
+    -1/+1 column per class over one shared factor. A binary loss learns one class against the other, or each class
+    against the rest if there are more than two; so do symmetric regression losses (`absolute`, `huber`,
+    `epsilon_insensitive`) with codes -1/+1. Labels may be any values that can be sorted, and new labels may appear at
+    any time. Least squares learns a new class exactly; the other losses start it with an untrained learner
+    (`nystream.compose.classes`).
 
     Probabilities: logistic and softmax losses give their own; least squares gives the distribution nearest to
     (f + 1)/2; margins pass through an online Platt map (`nystream.compose.probabilities`). The most probable class is
@@ -35,9 +36,9 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     learner : Learner or None
         As in `OnlineKernelRegressor`.
     class_weight : None, "balanced" or dict of label to weight
-        For learners that take weights, as the default and least squares do. "balanced": all classes count alike; in
-        `partial_fit` by the rows so far, see `nystream.model.weighting`. In `fit` of the default learner only the
-        proportions of the weights count.
+        Weights of classes, for learners that take weights, as the default and least squares do. "balanced": all classes
+        have the same total weight; in `partial_fit` over the rows so far, see `nystream.model.weighting`. In `fit` of
+        the default learner only the proportions of the weights count.
 
     Attributes
     ----------

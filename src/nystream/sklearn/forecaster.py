@@ -14,8 +14,8 @@ __all__ = ["OnlineKernelForecaster"]
 class OnlineKernelForecaster(BaseEstimator):  # type: ignore[misc]
     """`nystream.Forecaster` with the methods of scikit-learn: `fit`, `partial_fit`, `predict`.
 
-    A series is no set of examples: `fit` takes the labels first, `predict` the steps. Parameters are those of
-    `nystream.Forecaster`.
+    The methods differ from other estimators: the first argument of `fit` are the labels, and that of `predict` is the
+    number of steps. Parameters are those of `nystream.Forecaster`.
 
     Attributes
     ----------

@@ -19,9 +19,9 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
     """A scikit-learn outlier detector around any nystream learner with the novelty loss.
 
     The learner's f(x) is high where inputs like x were seen. An input whose score is below a threshold is an outlier
-    (-1), the others are inliers (1). Without `contamination="auto"` the threshold is a quantile of scores: after `fit`,
-    of the rows fitted, under the final model; after `partial_fit`, of the last 1000 scores, each made before its row
-    was learnt.
+    (-1), the others are inliers (1). Without `contamination="auto"` the threshold is a quantile of scores. After `fit`
+    these are the scores of the fitted rows by the final model. After `partial_fit` they are the last 1000 scores, each
+    made before its row was learnt.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
         The algorithm, such as `SILK(Gaussian(1.0), loss="novelty")`; it is cloned, never changed. None:
         `nystream.compose.novelty.default_novelty`, which needs no parameter.
     contamination : float or "auto", default 0.1
-        Share of the rows to call outliers, in (0, 0.5]. "auto" takes the margin that the learner adapts itself:
-        `NORMA(Gaussian(1.0), loss="novelty", nu=0.1)`.
+        The share of rows that are outliers, in (0, 0.5]. With "auto" the threshold is the margin that the learner
+        adapts itself: `NORMA(Gaussian(1.0), loss="novelty", nu=0.1)`.
 
     Attributes
     ----------

@@ -84,8 +84,8 @@ def friedman(
     n : int or None
         Rows; None: endless.
     drift : "none", "abrupt" or "gradual"
-        "abrupt": all rows after row `at` follow the new function. "gradual": row `at` + s does with probability
-        s / `width`, for good after `width` rows.
+        "abrupt": all rows after row `at` follow the new function. "gradual": row `at` + s follows it with probability s
+        / `width`, and always from s = `width` on.
     at, width : int
     d : int
         Variables, at least 5.
@@ -136,7 +136,7 @@ def switching(
     """Return a stream of the function of `bumps`, whose sign changes every `period` rows: y = f(x), then -f(x), then
     f(x), ...
 
-    The best fixed function is 0, so whatever a learner gains it gains by following. Other parameters as `bumps`.
+    The best fixed function is 0, so a learner can only gain by following the changes. Other parameters as `bumps`.
 
     Examples
     --------

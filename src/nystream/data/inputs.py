@@ -175,8 +175,8 @@ def _sliced(X: Any, rows: Picked) -> Any:
 
 
 def raw_block(X: Any, d: int | None = None, missing: bool = False, *, infinite: bool = False) -> RawBlock | None:
-    """Return rows that are to be converted a part at a time; None for rows that `as_block` takes without a copy, for
-    few rows, and for anything that is not a matrix. With `infinite`, infinite numbers are allowed.
+    """Return rows that are converted a part at a time, or None if `as_block` should take the rows. It should take few
+    rows, rows that need no copy, and anything that is not a matrix. With `infinite`, infinite numbers are allowed.
     """
     found = rows_of(X)
     if found is None or found[0][0] <= rows_at_once(found[0][1]):

@@ -31,8 +31,7 @@ BISECTIONS = 60
 
 
 class StreamingGP(Learner):
-    """Gaussian process regression that gives a predictive distribution for every row and learns width and noise from
-    the stream.
+    """Gaussian process regression that gives predictive distributions and learns width and noise from the stream.
 
     A grid of models, one for each width h and ridge lam. In a model, y = f(x) + noise with noise ~ N(0, s2) and
     f ~ GP(0, s2/lam k(x/h, x'/h)): lam is the variance of the noise over that of f. s2 is unknown, with an inverse

@@ -33,9 +33,7 @@ def one_pass(learner: Learner, X: Array, y: Array) -> Pass:
 
 
 def coins(seed: int) -> int:
-    """Return a seed for the random numbers of a learner, different from the `seed` of the data: equal seeds would give
-    equal numbers.
-    """
+    """Return the seed of a learner for data drawn with `seed`. Equal seeds would give both the same random numbers."""
     return 1000 + seed
 
 

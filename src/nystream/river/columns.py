@@ -95,8 +95,8 @@ def is_number(value: Any) -> bool:
 
 
 def number_of(name: Hashable, value: Any, missing: float | None) -> float:
-    """Return a finite number, or `missing` for a missing value (None: raise an error). Strings and infinities raise an
-    error.
+    """Return a finite number, or `missing` for a missing value. Raise an error for strings, infinities and
+    missing=None.
     """
     if value is None or value != value:
         if missing is None:

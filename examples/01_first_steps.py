@@ -2,7 +2,7 @@
 First steps
 ===========
 
-A stream, a learner, predictions made before the labels are read, a file, a comparison.
+Learn a stream, save the model in a file, load it again, and compare it with other learners.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ import nystream
 X, y = nystream.streams.friedman(4000, drift="abrupt", at=2000, seed=0)
 
 # %%
-# One pass, nothing to choose. Every prediction was made before its label was read, so this error is an honest one.
+# One pass, and nothing to choose. Every prediction is made before its label is read, so every row is a test row.
 
 model = nystream.Auto()
 p = model.run(X[:-1], y[:-1])
@@ -23,7 +23,7 @@ print(f"error of always saying the mean: {y.var():.2f}, of {model}: {np.mean((p 
 print(model.explain())
 
 # %%
-# One row at a time is the same algorithm on the same state.
+# `step` learns one row. It is the same algorithm on the same state.
 
 low, high = model.predict_interval(X[-1:], coverage=0.9)
 print(f"the next row: with probability 0.9 between {low[0]:.2f} and {high[0]:.2f}, ", end="")
@@ -31,14 +31,14 @@ print(f"predicted {model.step(X[-1], float(y[-1])):.2f}, label {y[-1]:.2f}")
 print(f"{model.n_seen} rows seen, {model.nbytes:,} bytes")
 
 # %%
-# A model is one file. It goes on exactly where it stopped.
+# A model is saved as one file. The loaded model continues exactly where the saved one stopped.
 
 model.save("first_steps.nys")
 again = nystream.load("first_steps.nys")
 assert np.array_equal(again.predict(X[:100]), model.predict(X[:100]))
 
 # %%
-# Several learners side by side, read every 1000 rows; "mse@500" is the error over the last 500 rows.
+# Compare several learners, with a reading every 1000 rows. "mse@500" is the error over the last 500 rows.
 
 kernel = nystream.Gaussian(2.0)
 learners = {

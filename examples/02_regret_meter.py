@@ -2,7 +2,7 @@
 The guarantee meter
 ===================
 
-How far from the best model in hindsight, while the stream runs.
+See while the stream runs how much more a learner loses than the best model in hindsight.
 """
 
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ for start in range(0, 2000, 400):
     assert model.regret() <= model.regret_bound()
 
 # %%
-# The bound holds for every stream, also one that is chosen against the learner while it plays.
+# The bound holds for every stream, even if an adversary sees the learner and chooses the labels against it.
 
 opponent = nystream.KernelAWV(nystream.Gaussian(1.0), lam=1.0)
 played = nystream.streams.greedy_adversary(opponent, 30, d=2, seed=0)
@@ -33,7 +33,7 @@ print(f"\nagainst an adversary: regret {opponent.regret():.3f}, bound {opponent.
 assert opponent.regret() <= opponent.regret_bound()
 
 # %%
-# Where was little seen? Leverage is large there, and the predictive deviation grows.
+# Where few rows were seen, the leverage is large, and so is the standard deviation of the prediction.
 
 points = np.array([[0.0], [0.9], [1.5]])
 print("\n    x  prediction  deviation  leverage")

@@ -2,7 +2,7 @@
 Models that merge and forget, both exactly
 ==========================================
 
-Three sites learn apart, one is taken out again.
+Three sites learn separately and their models are merged. Then one site is taken out again.
 """
 
 import matplotlib.pyplot as plt
@@ -14,7 +14,7 @@ X, y = nystream.streams.bumps(3000, seed=0)
 pattern = nystream.PKRR(nystream.Fourier(nystream.Gaussian(0.5), 200, seed=0), lam=0.1)
 
 # %%
-# Three sites learn their own rows. The data stay where they are; what travels is a model of fixed size.
+# Each of three sites learns its own rows. The rows stay at their site; only a model of fixed size is sent.
 
 sites = [slice(0, 1000), slice(1000, 1800), slice(1800, 3000)]
 models = []
@@ -25,7 +25,7 @@ for rows in sites:
 print("bytes that travel from each site:", [len(content) for content in models])
 
 # %%
-# Merged, in any order and any tree, they are the model of one pass over everything.
+# The merged model is that of one pass over all rows, whatever the order of the merges.
 
 merged = nystream.from_bytes(models[0])
 for content in models[1:]:
@@ -48,7 +48,7 @@ print(f"unlearnt: {merged.n_seen} rows left, largest difference to a model that 
 assert difference < 1e-9
 
 # %%
-# Rows that cannot have been learnt, because nothing like them was, are refused, and nothing changes.
+# `unlearn` refuses rows that the model cannot have learnt. Then the model does not change.
 
 try:
     merged.unlearn(10 * X[:5], y[:5])

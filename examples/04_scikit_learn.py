@@ -2,7 +2,8 @@
 In scikit-learn
 ===============
 
-Nothing to choose, pipelines, searches, weights, classes that appear late, features as transformers.
+The default classifier, pipelines, grid search, sample weights, classes that appear late, and feature maps as
+transformers.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,7 @@ names = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven",
 X_train, X_test, y_train, y_test = train_test_split(X / 16, names, random_state=0)
 
 # %%
-# Nothing to choose. One pass over the rows; labels are whatever they are.
+# There is nothing to choose. The classifier reads the rows once. Labels may be numbers or texts.
 
 model = OnlineKernelClassifier().fit(X_train, y_train)
 print(f"default learner: {model.score(X_test, y_test):.3f} of {len(y_test)} test rows right")
@@ -29,13 +30,14 @@ likely = model.predict_proba(X_test[:1])[0]
 print(f"first test row: {model.classes_[likely.argmax()]} with probability {likely.max():.2f}, is {y_test[0]}")
 
 # %%
-# Missing values are no error to it: every tenth pixel is lost.
+# The default learner accepts missing values. Here every tenth pixel is missing.
 
 lost = np.where(np.random.default_rng(0).random(X_test.shape) < 0.1, np.nan, X_test)
 print(f"with missing values: {model.score(lost, y_test):.3f}")
 
 # %%
-# Any learner, in a pipeline and a search: parameters of the learner and of its kernel are reached by name.
+# Any learner works in a pipeline and in a grid search. The search sets parameters of the learner and of its kernel by
+# name.
 
 learner = nystream.PKRR(nystream.Fourier(nystream.Gaussian(2.0), 300, seed=0), lam=0.1)
 search = GridSearchCV(OnlineKernelClassifier(learner), {"learner__features__kernel__sigma": [1.0, 2.0, 4.0]}, cv=3)
@@ -43,7 +45,7 @@ search.fit(X_train, y_train)
 print(f"searched: {search.best_params_}, {search.score(X_test, y_test):.3f}")
 
 # %%
-# A stream: predictions are made before labels are read, and a class may appear at any time.
+# On a stream, each prediction is made before its label is read. A class may appear at any time.
 
 order = np.argsort(y_train == "nine", kind="stable")  # the nines come last
 stream = OnlineKernelClassifier(learner)
@@ -53,7 +55,7 @@ right = np.concatenate(
 print(f"one pass, nines last: {right.mean():.3f} right; known at the end: {len(stream.classes_)} classes")
 
 # %%
-# Sample weights are exact for least squares: weight 2 is the row twice.
+# Sample weights are exact for least squares: a row of weight 2 counts as two equal rows.
 
 targets, weights = (y % 3).astype(float), np.where(y == 3, 2.0, 1.0)
 weighted = OnlineKernelRegressor(learner).fit(X, targets, sample_weight=weights)

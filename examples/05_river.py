@@ -2,7 +2,7 @@
 In river
 ========
 
-Dictionaries in, one row at a time; features come and go; frames; pipelines.
+Learn dictionaries one row at a time, in river's pipelines. Features may come and go, and frames are learnt at once.
 """
 
 import math
@@ -15,20 +15,20 @@ import nystream
 from nystream.river import KernelClassifier, KernelRegressor
 
 # %%
-# Nothing to choose: the default learner finds scales, kernels and how fast to forget by itself.
+# There is nothing to choose: the default learner finds scales, kernels and the speed of forgetting by itself.
 
 score = evaluate.progressive_val_score(datasets.TrumpApproval().take(500), KernelRegressor(), metrics.MAE())
 print("approval rates, default learner:", score)
 
 # %%
-# Any learner, after any of river's preprocessing.
+# Any learner of nystream works after any preprocessing of river.
 
 kernel = nystream.Gaussian(2.0)
 model = preprocessing.StandardScaler() | KernelClassifier(nystream.FOGD(kernel, loss="logistic", seed=0))
 print("phishing, FOGD:", evaluate.progressive_val_score(datasets.Phishing().take(500), model, metrics.ROCAUC()))
 
 # %%
-# Words and other categories become numbers first, as for every model of numbers.
+# If a learner takes only numbers, words and other categories must become numbers first.
 
 encoded = compose.SelectType(str) | preprocessing.OneHotEncoder()
 shop = (encoded + compose.SelectType(float)) | KernelRegressor(nystream.KernelRidge(nystream.Gaussian(1.0), lam=0.1))
@@ -37,8 +37,8 @@ for day in range(60):
 print("sales on a Sunday:", round(shop.predict_one({"weekday": "sun", "rain": 1.0}), 2))
 
 # %%
-# A sensor that is installed later is a feature that appears later; one that fails is a feature that is missing, which
-# the default learner takes for a missing value, and this one for 0.
+# A sensor that is installed later is a feature that appears later. A sensor that fails is a feature that is missing.
+# The default learner treats it as a missing value, and this learner as 0.
 
 model = KernelRegressor(nystream.PKRR(nystream.Fourier(nystream.Gaussian(1.0), 200, seed=0), lam=0.01))
 for t in range(400):
@@ -50,7 +50,7 @@ print("with both:", round(model.predict_one({"humidity": 0.5, "hour": 0.5}), 2),
 print("humidity missing:", round(model.predict_one({"hour": 0.5}), 2), "(is 0.25)")
 
 # %%
-# Whole frames at once are the same rows, only faster.
+# A whole frame gives the same model as its rows one by one, but faster.
 
 frame = pd.DataFrame({"hour": [0.1, 0.2], "humidity": [0.3, 0.4]})
 twin = model.clone()

@@ -2,7 +2,7 @@
 A kernel of one's own
 =====================
 
-One method, then algebra, features, files.
+Write a kernel as a class with one method. Add and multiply it, make features of it, and save it in files.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,7 @@ import nystream
 
 
 class Tanimoto(nystream.Kernel):
-    """Shared bits over bits of either: the kernel of chemists for fingerprints of molecules."""
+    """The number of bits that both rows have, over those that at least one has: for fingerprints of molecules."""
 
     def __call__(self, X, Y):
         XY = X @ Y.T
@@ -33,7 +33,7 @@ y = X @ motifs[0] / motifs[0].sum() - X @ motifs[1] / motifs[1].sum() + 0.05 * r
 half = len(X) // 2
 
 # %%
-# Kernels add and multiply, also with those of the package. All learners of kernels take them.
+# You can add and multiply kernels, also with those of the package. Every learner that has a kernel accepts the result.
 
 kernels = {
     "Tanimoto": Tanimoto(),
@@ -51,14 +51,14 @@ axes.set_xlabel("error over the second half")
 plt.show()
 
 # %%
-# In bounded memory: features from 200 landmarks, ridge regression on them.
+# Ridge regression on features from 200 landmarks needs only bounded memory.
 
 model = nystream.PKRR(nystream.Nystrom(Tanimoto(), 200).fit(X), lam=0.1)
 p = model.run(X, y)
 print(f"200 landmarks: error {np.mean((p - y)[half:] ** 2):.4f}, {model.nbytes:,} bytes")
 
 # %%
-# A file holds no code. Classes that are not part of nystream are imported only if they are named.
+# A file holds no code. `load` imports a class that is not part of nystream only if you name it.
 
 content = model.to_bytes()
 try:

@@ -10,7 +10,8 @@ import numpy as np
 
 import nystream
 
-# Concentration from three raw channels. Sensitivity decays with age; at row 2,500 the sensor is replaced by a new one.
+# The concentration is predicted from three raw channels. The sensitivity falls with age. At row 2,500 the sensor is
+# replaced.
 rng = np.random.default_rng(0)
 rows, replaced = 4000, 2500
 gas = rng.gamma(2.0, 1.0, rows)
@@ -20,7 +21,7 @@ channels = np.stack([np.tanh(gas) * (1 - 0.5 * age), np.log1p(gas) * (1 - 0.3 * 
 channels += 0.02 * rng.normal(size=channels.shape)
 
 # %%
-# One learner that never forgets, one that does, and one that finds out.
+# One learner never forgets, one always forgets, and `Auto` finds out by itself.
 
 ridge = nystream.PKRR(nystream.Fourier(nystream.Gaussian(1.5), 150, seed=0), lam=0.1)
 learners = {
@@ -32,7 +33,8 @@ result = nystream.compare((channels, gas), learners, ["rmse", "rmse@200"], every
 print(result)
 
 # %%
-# Nobody said that the sensor was replaced. `Auto` says when it noticed, and when it thinks that it happened.
+# Nobody tells `Auto` that the sensor was replaced. It says when it noticed the change, and at which row it estimates
+# the change.
 
 auto = nystream.Auto()
 auto.run(channels, gas)
@@ -40,7 +42,7 @@ for alarm in auto.alarms():
     print(alarm)
 
 # %%
-# The error over the last 200 rows, with the day of the replacement.
+# The error over the last 200 rows. The line marks the replacement.
 
 figure = nystream.plot.curves(result, y="rmse@200")
 figure.axes[0].axvline(replaced, color="crimson", ls="--", lw=1)

@@ -2,7 +2,8 @@
 Electricity demand, hour by hour
 ================================
 
-Twenty weeks of hours with weekdays, weather and a heat wave: predicted before it is known, beside two naive forecasts.
+Twenty weeks of hourly demand, with weekdays, weather and a heat wave. Each hour is predicted before its demand is
+known. Two naive forecasts stand beside the model.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +20,7 @@ demand = 40 + 25 * work + 0.05 * (temperature - 18) ** 2 + rng.normal(0, 1, len(
 X = np.stack([hours % 24, hours // 24 % 7, temperature], axis=1)
 
 # %%
-# Yesterday's and last hour's demand are no inputs: `Auto` uses the last labels by itself (`lags=True`).
+# The demand of the last hours is not among the inputs: `Auto` uses the last labels by itself (`lags=True`).
 
 model = nystream.Auto()
 p = model.run(X, demand)
@@ -29,7 +30,7 @@ for name, guess in {"Auto": p, "same hour yesterday": day, "last hour": np.r_[de
 print(model.explain().splitlines()[0])
 
 # %%
-# The hot week, and half a day before and after it.
+# The picture shows the hot week, and half a day before and after it.
 
 show = slice(1990, 2190)
 fig, axes = plt.subplots(figsize=(8, 3))

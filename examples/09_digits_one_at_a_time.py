@@ -2,7 +2,7 @@
 Digits, one at a time
 =====================
 
-Handwritten digits come by once each. How soon is the model right, and which does it find hard?
+The model sees each handwritten digit once. How soon does it name the digits correctly, and which are hard?
 """
 
 import matplotlib.pyplot as plt
@@ -16,7 +16,8 @@ order = np.random.default_rng(0).permutation(len(X))
 X, y = X[order] / 16, y[order]
 
 # %%
-# Each digit is named before its label is read. Classes are told from the labels: nobody said that there are ten.
+# Each digit is predicted before its label is read. The model finds the classes in the labels: nobody told it that there
+# are ten.
 
 model = nystream.Classifier(nystream.PKRR(nystream.Fourier(nystream.Gaussian(2.0), 300, seed=0), lam=0.1))
 scores = model.run(X, y.astype(float))
@@ -26,7 +27,7 @@ for start in (0, 100, 200, 500, 1000):
     print(f"rows {start:4d} to {stop:4d}: {right[start:stop].mean():.1%} right")
 
 # %%
-# The last twelve that it got wrong, with what it said.
+# The last twelve digits that it got wrong, with its predictions.
 
 wrong = np.flatnonzero(~right)[-12:]
 fig, grid = plt.subplots(2, 6, figsize=(7, 2.8))

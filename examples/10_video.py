@@ -2,7 +2,7 @@
 Moving things in a video
 ========================
 
-One novelty learner per pixel: what a pixel has shown lately is known, what is new to it stands out.
+Each pixel has a novelty learner. A colour that the pixel has shown recently is known; a new colour stands out.
 """
 
 import matplotlib.pyplot as plt
@@ -10,7 +10,7 @@ import numpy as np
 
 import nystream
 
-# A street with swaying trees on the left, and a car that drives through.
+# The video shows a street with swaying trees on the left. A car drives through.
 rng = np.random.default_rng(0)
 height, width = 60, 96
 street = rng.integers(70, 130, (height, width, 3)).astype(float)
@@ -26,7 +26,7 @@ def frame(t, car):
 
 
 # %%
-# A hundred frames of the empty street, then the car. Scores are made before a frame is learnt.
+# The street is empty for a hundred frames, then the car comes. Each frame is scored before it is learnt.
 
 model = nystream.Pixels(nystream.Gaussian(0.1), budget=20)
 for t in range(100):

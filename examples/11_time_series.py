@@ -2,7 +2,7 @@
 A time series with lags and intervals
 =====================================
 
-The next value of a chaotic series from its last ones, with an interval that says how sure the model is.
+Predict the next value of a chaotic series from its last values, with an interval that says how sure the model is.
 """
 
 import matplotlib.pyplot as plt
@@ -10,7 +10,7 @@ import numpy as np
 
 import nystream
 
-# A noisy Mackey-Glass series; halfway the noise doubles.
+# A Mackey-Glass series with noise, which doubles halfway.
 rng = np.random.default_rng(0)
 series = [1.2] * 18
 for _ in range(3000):
@@ -31,7 +31,7 @@ print(f"RMSE {np.sqrt(np.mean((p - following[:start])[500:] ** 2)):.4f}")
 print(f"of the last value again {np.sqrt(np.mean((lags[500:start, -1] - following[500:start]) ** 2)):.4f}")
 
 # %%
-# Intervals for nine in ten of the values to come, one step ahead; then each is learnt.
+# Before each value comes, the model gives an interval that should contain nine of ten values. Then it learns the value.
 
 low, high, middle = [], [], []
 for x, value in zip(lags[start:], following[start:], strict=True):

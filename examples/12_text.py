@@ -2,7 +2,7 @@
 Text
 ====
 
-Short messages, sorted into topics as they come: words are hashed, so new words need no new memory.
+Sort short messages into topics as they come. Words are hashed, so new words need no new memory.
 """
 
 import matplotlib.pyplot as plt
@@ -29,7 +29,7 @@ rows = [message(label) for label in labels]
 print(rows[0], "->", labels[0])
 
 # %%
-# A model is told the kinds of columns, or finds them out; classes appear as they appear.
+# You may tell a model the kinds of the columns; otherwise it finds them. New classes may appear at any time.
 
 schema = nystream.Schema({"text": "text", "length": "number"}, task="classification")
 model = nystream.Model(schema=schema)
@@ -39,7 +39,7 @@ print(f"first 100: {right[:100].mean():.1%} right, last 500: {right[-500:].mean(
 print(f"{model.nbytes:,} bytes, {len(model.classes)} classes")
 
 # %%
-# A new message, and how likely each topic is.
+# The probability of each topic for a new message.
 
 new = {"text": "hello the courier has not come since monday please help", "length": 10}
 likely = model.probabilities([new])[0]

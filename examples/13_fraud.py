@@ -2,8 +2,8 @@
 Fraud: one in a hundred, and a threshold
 ========================================
 
-With rare positives "always no" is 99 percent right. What counts is which alarms are raised: a threshold that recent
-predictions choose, for the best F1 or for a precision that people can work with.
+One payment in a hundred is a fraud, so "never a fraud" is right in 99 percent of the rows. A threshold decides which
+payments raise an alarm. It is chosen from recent predictions: for the best F1, or for a given precision.
 """
 
 import matplotlib.pyplot as plt
@@ -19,7 +19,7 @@ y = np.where(risk + rng.normal(size=rows) > np.quantile(risk, 0.993), 1.0, -1.0)
 print(f"{(y > 0).mean():.2%} are fraud")
 
 # %%
-# The same learner three times: as it is, and with the decision moved. The learner itself is not touched by that.
+# The same learner three times: as it is, and with two other thresholds. A threshold does not change the learner.
 
 plain = nystream.FOGD(nystream.Gaussian(1.5), dim=400, loss="logistic", eta=0.5, seed=0)
 deciders = {
@@ -36,7 +36,7 @@ for name, decider in deciders.items():
     print(f"{name:>14}: {alarms.sum():4d} alarms, precision {precision:.2f}, recall {recall:.2f}")
 
 # %%
-# Every threshold of the second half: what precision costs in recall.
+# Precision and recall of every threshold, on the second half of the rows.
 
 scores = plain.clone().run(X, y)[half:]
 order = np.argsort(-scores)

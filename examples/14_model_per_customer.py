@@ -2,7 +2,8 @@
 One model per customer
 ======================
 
-Customers differ. A model of each needs rows of each; a common one averages them. Both together do best early and late.
+Customers differ. A model for each customer needs rows of that customer; a common model averages over all customers.
+Both together are good early and late.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +19,7 @@ X = rng.uniform(-1, 1, (rows, 2))
 y = np.sin(3 * X[:, 0]) + taste[who, 0] + taste[who, 1] * X[:, 1] + 0.1 * rng.normal(size=rows)
 
 # %%
-# Small models are cheap: each takes a few kilobytes, is a file of its own, and can be dropped or sent away.
+# Small models are cheap: each takes a few kilobytes, and you can save it in its own file, delete it or send it.
 
 pattern = nystream.PKRR(nystream.Fourier(nystream.Gaussian(1.0), 40, seed=0), lam=0.3)
 common, own = pattern.clone(), {}

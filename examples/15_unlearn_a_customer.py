@@ -23,7 +23,7 @@ print(f"{model.n_seen} rows learnt, {theirs.sum()} of them theirs")
 before = model.predict(np.linspace(-1, 1, 200)[:, None])
 
 # %%
-# Their rows are subtracted from the model. No retraining, and no rest.
+# `unlearn` subtracts the customer's rows from the model. It trains nothing again, and nothing of the rows stays.
 
 model.unlearn(X[theirs], y[theirs])
 without.run(X[~theirs], y[~theirs])
@@ -34,7 +34,7 @@ print(f"largest difference to a model that never saw them: {difference:.1e}")
 assert difference < 1e-9
 
 # %%
-# What was never learnt cannot be forgotten: that is refused, and nothing changes.
+# `unlearn` refuses rows that were never learnt. Then the model does not change.
 
 try:
     model.unlearn(X[:1] + 50, y[:1])

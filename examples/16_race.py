@@ -2,7 +2,7 @@
 A race
 ======
 
-Several learners, one stream, the same rows: error, speed and size side by side, as `nystream race` does it.
+Several learners learn the same rows. Compare their error, speed and size, as `nystream race` does.
 """
 
 import nystream
@@ -16,12 +16,12 @@ print(result)
 print("best over the last 300 rows:", result.best("rmse@300"))
 
 # %%
-# Error along the stream on the left, error against speed on the right.
+# The error along the stream is on the left, the error against speed on the right.
 
 figure = nystream.plot.race_chart(result)
 
 # %%
-# On the command line, with a page for the browser::
+# This command does the same and writes a page for the browser::
 #
 #     nystream race power.csv --target load --report race.html
 

@@ -2,7 +2,8 @@
 Kernels on strings
 ==================
 
-A kernel needs no numbers, only a notion of alike. Here rows are words; the kernel counts what pieces they share.
+A kernel needs no numbers. It only has to say how similar two rows are. Here rows are words, and the kernel counts the
+pieces that two words share.
 """
 
 from collections import Counter
@@ -12,7 +13,7 @@ import numpy as np
 
 import nystream
 
-# Words of two made-up languages; the label says which.
+# The words are from two made-up languages. The label says from which.
 rng = np.random.default_rng(0)
 PARTS = {1.0: ["ka", "to", "mi", "ra", "shi", "no"], -1.0: ["str", "auf", "ein", "gen", "ber", "lich"]}
 labels = rng.choice([1.0, -1.0], 1200)
@@ -22,7 +23,7 @@ print(words[:6])
 
 
 class Pieces(nystream.Kernel):
-    """Shared pieces of three letters, normalised; rows are positions in a list of words."""
+    """The number of shared pieces of three letters, normalised. Rows are positions in a list of words."""
 
     def __init__(self, words):
         self.words = tuple(words)
@@ -41,7 +42,7 @@ class Pieces(nystream.Kernel):
 
 
 # %%
-# Any learner of kernels takes it. A budget keeps the number of stored words, and of comparisons, small.
+# Every learner that has a kernel accepts it. A budget limits the number of stored words, and so of comparisons.
 
 X = np.arange(len(words), dtype=float)[:, None]
 model = nystream.NystromPKRR(Pieces(words), lam=0.5, max_atoms=60, seed=0)

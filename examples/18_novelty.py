@@ -2,8 +2,8 @@
 Novelty
 =======
 
-Rows without labels: what is unlike everything that was seen lately? A new state of a machine is an alarm at first, and
-normal once it has been there for a while.
+Which rows are unlike all recent rows? No labels are needed. A new state of a machine raises an alarm at first, and
+counts as normal after a while.
 """
 
 import matplotlib.pyplot as plt
@@ -11,7 +11,7 @@ import numpy as np
 
 import nystream
 
-# Two sensors of a machine with two states; at row 1,500 it gets a third one, and now and then a fault.
+# A machine has two sensors and two states. From row 1,500 on it has a third state. Sometimes it has a fault.
 rng = np.random.default_rng(0)
 centres = np.array([[0.0, 0.0], [2.0, 1.0], [1.0, -2.0]])
 state = np.where(np.arange(3000) < 1500, rng.integers(0, 2, 3000), rng.integers(0, 3, 3000))
@@ -20,7 +20,7 @@ faults = rng.choice(np.arange(300, 3000), 25, replace=False)
 X[faults] = rng.uniform(-4, 4, (25, 2))
 
 # %%
-# A low score is new. Scores are made before the row is learnt.
+# A low score means that the row is new. Each row is scored before it is learnt.
 
 model = nystream.SILK(nystream.Gaussian(0.5), loss="novelty", C=0.05, tau=0.002, budget=200)
 score = model.run(X)

@@ -2,7 +2,7 @@
 A scikit-learn pipeline with columns
 ====================================
 
-Categories and numbers in a frame: inside a `ColumnTransformer`, or given to a `Model` as they are.
+A frame has categories and numbers. Encode it with a `ColumnTransformer`, or give it to a `Model` as it is.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ frame.loc[rng.random(rows) < 0.1, "age"] = np.nan  # not always known
 train, test = frame[:1500], frame[1500:]
 
 # %%
-# The usual way: encode, scale, then any learner.
+# The usual way is to encode, to scale, and then to use any learner.
 
 prepare = make_column_transformer((OneHotEncoder(), ["city"]), (StandardScaler(), ["area", "age"]))
 learner = nystream.PKRR(nystream.Fourier(nystream.Gaussian(1.5), 300, seed=0), lam=0.1)
@@ -41,7 +41,7 @@ there = test["age"].notna()
 print(f"pipeline, rows without holes: R2 {pipeline.score(test[there], price[1500:][there]):.3f}")
 
 # %%
-# Or nothing at all: a `Model` takes the frame, categories and holes included.
+# With a `Model` none of this is needed: it takes the frame with its categories and missing cells.
 
 model = nystream.Model()
 model.run(train, price[:1500])

@@ -2,8 +2,8 @@
 A live dashboard
 ================
 
-`prequential` calls a function at every reading while the stream runs. Here the function draws them; in a notebook the
-picture would move. `nystream demo` and the server (`nystream serve`) have such pages built in.
+`prequential` calls a function at every reading while the stream runs. Here the function draws the readings; in a
+notebook the picture would move. `nystream demo` and the server (`nystream serve`) have such pages built in.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,7 @@
 From a file to a server
 =======================
 
-A CSV file with dates and thousands separators: learn it, predict, explain, continue, serve, with commands alone.
+Learn a CSV file with dates and thousands separators, predict, explain, continue, and serve. Commands do all of it.
 """
 
 import csv
@@ -31,14 +31,14 @@ print(*Path("first.csv").read_text().splitlines()[:3], sep="\n")
 
 
 def nystream(*words):
-    """A command, as typed; the last line that it says, or the first that it prints."""
+    """Run a command. Print the first line of its output, or else the last line of its messages."""
     done = subprocess.run([PROGRAM, *words], check=True, capture_output=True, text=True)
     shown = done.stdout.splitlines()[:1] or done.stderr.splitlines()[-1:]
     print(" ".join(["$ nystream", *words]), *shown, sep="\n  ")
 
 
 def told(name):
-    """How good the predictions of a part are: beside always predicting the mean, and how many the intervals hold."""
+    """Print the error of predictions beside that of the mean, and the share of labels inside the intervals."""
     found = list(csv.reader(Path(f"{name}-said.csv").read_text().splitlines()))[1:]
     y, said, low, high = np.array([[float(cell.replace(",", "")) for cell in row] for row in found]).T
     rmse, inside = np.sqrt(np.mean((said - y) ** 2)), np.mean((low <= y) & (y <= high))

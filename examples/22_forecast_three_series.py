@@ -2,8 +2,8 @@
 Three series, forecast while they arrive
 ========================================
 
-Passengers by month, the flow of water by the hour, and the demand for electricity by the half hour. One forecaster with
-the same settings learns each of them row by row, and forecasts the next year or the next day with intervals.
+The series are passengers by month, the flow of water by the hour, and the demand for electricity by the half hour. A
+forecaster with the same settings learns each of them row by row, and forecasts the next year or day with intervals.
 """
 
 import lzma
@@ -37,7 +37,7 @@ else:
 times = np.datetime64("1996-05-07T00:00") + np.arange(len(demand)) * np.timedelta64(30, "m")
 
 # %%
-# Each forecaster keeps the last season aside, so that the forecast can be compared with what came.
+# The last season is held back, so that the forecast can be compared with the true values.
 
 series = {
     "airline passengers, thousands a month": (12, *zip(*passengers, strict=True)),
@@ -61,6 +61,6 @@ fig.tight_layout()
 plt.show()
 
 # %%
-# The members that carry the last forecast, and its parts.
+# The members with the largest weights in the last forecast, and the parts of that forecast.
 
 print(f.explain())

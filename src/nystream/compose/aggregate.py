@@ -35,22 +35,23 @@ class Aggregate(Ensemble):
 
     Guarantee for labels in [-B, B]: the total squared loss exceeds that of learner i by at most 2 B^2 ln(1/w_i) with
     the aggregating algorithm ("aa") and 8 B^2 ln(1/w_i) with the exponentially weighted average ("ewa"), whatever the
-    learners do; `regret` and `regret_bound` are live. The first has the better worst case; on a given stream either can
-    win. Cost: that of the learners; feature maps and kernels that several of them have are evaluated once. Each of
-    several outputs has its own weights.
+    learners do. `regret` and `regret_bound` are computed live. "aa" has the smaller bound; on a given stream either may
+    have the smaller loss. A row costs as much as in all learners together, but equal feature maps and kernels are
+    evaluated once. Each of several outputs has its own weights.
 
     Parameters
     ----------
     learners : list of Learner
-        The patterns, all of regression. They are cloned and never trained themselves. May hold an `Aggregate`.
+        Regression learners. They are cloned and never trained themselves. One of them may be an
+        `Aggregate`.
     bound : float
         B, a bound on |y|. A label beyond it is learnt, but it voids the guarantee, with one warning.
     rule : "aa" or "ewa"
     prior : sequence of float, optional
-        Positive weights of the learners before the first round; None: all alike.
+        Positive weights of the learners before the first round; None: equal weights.
     threads : int, optional
-        Learners that `run` lets learn at the same time; None: NYSTREAM_THREADS, or all cores of the process (1 in a
-        worker of joblib, Spark or pytest-xdist). It does not change the results.
+        Number of learners that learn at the same time in `run`; None: NYSTREAM_THREADS, or all cores of the process (1
+        in a worker of joblib, Spark or pytest-xdist). It does not change the results.
 
     Deviations from the papers: none.
 

@@ -29,7 +29,7 @@ class ClassLearner(Abilities, Params):
     Parameters
     ----------
     learner : Learner
-        The pattern. It is cloned and never trained itself.
+        The learner. It is cloned and never trained itself.
     """
 
     classes_: int = 0

@@ -120,10 +120,10 @@ class OneVersusRest(ClassLearner):
     Parameters
     ----------
     learner : Learner
-        The pattern. It is cloned and never trained itself.
+        The learner. It is cloned and never trained itself.
     threads : int, optional
-        Learners that `run` lets learn at the same time; None: see `nystream.runtime.threads`. It does not change the
-        results.
+        Number of learners that learn at the same time in `run`; None: see `nystream.runtime.threads`. It does not
+        change the results.
     """
 
     groups_: list[Columns]

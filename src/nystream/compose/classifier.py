@@ -18,15 +18,15 @@ __all__ = ["Classifier"]
 class Classifier(Wrapper):
     """A classifier of class numbers 0, 1, 2, ... with a learner of any kind and one score per class.
 
-    Least squares learns -1/+1 codes of all classes over one shared factor, where a class that appears late is exact;
-    a loss of -1/+1 labels is used one class against the rest; a multi-class loss learns by itself. Every learner gets
-    probabilities. Other abilities of the inner learner apply to the scores of all classes, see
-    `nystream.compose.class_learner`.
+    A least-squares learner learns -1/+1 codes of all classes over one shared factor, and a class that appears late is
+    exact. A learner with a loss of -1/+1 labels learns each class against the rest. A multi-class loss learns all
+    classes itself. Every learner gets probabilities. Other abilities of the inner learner apply to the scores of all
+    classes, see `nystream.compose.class_learner`.
 
     Parameters
     ----------
     learner : Learner
-        The pattern. It is cloned and never trained itself.
+        The learner. It is cloned and never trained itself.
     threads : int, optional
         If every class has its own learner: how many of them learn at the same time in `run`; None:
         NYSTREAM_THREADS, or all cores of the process (1 in a worker of joblib, Spark or pytest-xdist). It changes no

@@ -23,7 +23,7 @@ class Columns(Params):
     Parameters
     ----------
     learner : Learner
-        The pattern, of one output: never trained itself, always cloned.
+        A learner of one output. It is cloned and never trained itself.
     width : int
     """
 

@@ -23,24 +23,24 @@ OWN = ("predict_interval", "predict_quantile")
 class Conformal(Wrapper):
     """A wrapper with prediction intervals that contain a share `coverage` of the labels in the long run.
 
-    The score of a row is |y - p|, p the learner's prediction before the label. The next interval is p +- the k-th
-    smallest of the last `window` scores, k = ceil((n + 1)(1 - a)) for n of them; a, the level, is adapted after every
-    label, so that intervals widen after misses and shrink otherwise::
+    The score of a row is |y - p|, where p is the learner's prediction before the label. The next interval is p +- the
+    k-th smallest of the n last scores (at most `window`), with k = ceil((n + 1)(1 - a)). The level a is adapted after
+    every label, so intervals become wider after misses and narrower otherwise::
 
         aci      a <- a + rate ((1 - coverage) - [y missed])
         dtaci    eight such rules with rates from 0.001 to 0.128, weighted by their recent losses
 
-    Guarantee, for every stream, drifting or adversarial, and every learner: after n rows the share of misses is at
-    most 1 - coverage + `coverage_bound()`, which goes to 0. For this, intervals may be infinite: at the
-    start, and after labels far beyond all scores of the window. It is about intervals for the next row (ahead=1) whose
-    label is learnt before the next one is asked for. With several targets it holds for each.
+    Guarantee: for every learner and every stream, drifting or adversarial, the share of misses after n rows is at most
+    1 - coverage + `coverage_bound()`, and this bound goes to 0. Therefore intervals may be infinite: at the start, and
+    after labels far beyond all scores of the window. The guarantee is for intervals of the next row (ahead=1), if each
+    label is learnt before the next interval is made. With several targets it holds for each.
 
-    Predictions are those of the inner learner. Cost of a row beyond the learner's: O(window).
+    Predictions are those of the inner learner. A row costs O(window) more than the learner.
 
     Parameters
     ----------
     learner : Learner
-        The pattern, of real targets; it is cloned, never trained itself.
+        A learner of real targets. It is cloned and never trained itself.
     coverage : float, default 0.9
         Target share of labels inside the intervals.
     method : {"dtaci", "aci"}

@@ -38,7 +38,7 @@ class Encoded(TabularLearner, Wrapper):
     Parameters
     ----------
     learner : Learner
-        The pattern. It is cloned and never trained itself. Kernels need columns of similar size: `Standardized` inside.
+        The learner. It is cloned and never trained itself. Kernels need columns of similar size: `Standardized` inside.
     kinds : mapping of str to str, optional
         Kind of every column: "number", "boolean", "category", "time" or "text". None: inferred from the types of the
         first rows, where text is a category.

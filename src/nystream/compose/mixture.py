@@ -32,12 +32,12 @@ class Mixture(Ensemble):
     Guarantee for labels in [-B, B] and eta <= 1 / (8 B^2), where the squared loss is exp-concave: against any sequence
     of learners with k changes over T rounds, the loss is larger by at most
     (ln N + k ln(N / share) + (T - k) ln(1 / (1 - share))) / eta. A larger eta adapts faster, without a guarantee.
-    Cost: that of the learners, and O(N) a round. Each of several outputs has weights of its own.
+    A round costs as much as in all learners together, and O(N) more. Each of several outputs has its own weights.
 
     Parameters
     ----------
     learners : list of Learner
-        The patterns, all of regression. They are cloned and never trained themselves.
+        Regression learners. They are cloned and never trained themselves.
     bound : float
         B, a bound on |y|. A label beyond it is learnt, but it voids the guarantee, with one warning.
     share : float, default 0.001
@@ -45,8 +45,8 @@ class Mixture(Ensemble):
     eta : float or None
         Learning rate; None: 1 / (8 B^2), the largest with the guarantee.
     threads : int, optional
-        Learners that `run` lets learn at the same time; None: NYSTREAM_THREADS, or all cores of the process (1 in a
-        worker of joblib, Spark or pytest-xdist). It does not change the results.
+        Number of learners that learn at the same time in `run`; None: NYSTREAM_THREADS, or all cores of the process (1
+        in a worker of joblib, Spark or pytest-xdist). It does not change the results.
 
     References
     ----------

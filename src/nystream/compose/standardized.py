@@ -25,7 +25,7 @@ class Standardized(Wrapper):
     Parameters
     ----------
     learner : Learner
-        The pattern. It is cloned and never trained itself.
+        The learner. It is cloned and never trained itself.
 
     Examples
     --------

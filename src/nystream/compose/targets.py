@@ -31,7 +31,7 @@ class StandardizedTarget(Wrapper):
     Parameters
     ----------
     learner : Learner
-        The pattern, of real targets; it is cloned, never trained itself.
+        A learner of real targets. It is cloned and never trained itself.
     bound : float, optional
         Standardised targets are clipped to this, e.g. the clip of the learner.
 

@@ -44,12 +44,12 @@ class Thresholded(Wrapper):
     There are two ways to choose theta:
 
     - `criterion`: theta maximises the criterion over the predictions of the last `window` rounds. Each of them was made
-      before its label was read, so they are held-out rows. theta is chosen again after every `refresh` rounds, whatever
-      the blocks. Before that, and while there is only one label, it does not change; it starts as 0. Every cut between
-      two scores is compared. Of equally good cuts the one nearest to 0 is taken, and 0 itself unless the best cut is
-      better by more than chance explains (`caution`): with few rows of a rare label the best cut is often worse on the
-      rows to come. `tune` chooses theta by other held-out rows; with window = 0 nothing else does.
-      O(window log window) time for each refresh, 3 window numbers of memory.
+      before its label was read, so they are held-out rows. theta is chosen again after every `refresh` rounds, for
+      blocks of any size. Before that, and while there is only one label, it does not change; it starts as 0. Every cut
+      between two scores is compared. Of equally good cuts, the one nearest to 0 is chosen. It must be better than 0 by
+      more than chance explains (`caution`), because with few rows of a rare label the best cut is often worse on later
+      rows. `tune` chooses theta from other held-out rows; with window = 0 this is the only way. O(window log window)
+      time for each refresh, 3 window numbers of memory.
     - `costs`: theta follows from the learner's probabilities. The class with the lower expected cost is predicted:
       the positive one where P(positive) fn > P(negative) fp. It does not depend on past labels.
 
@@ -67,7 +67,7 @@ class Thresholded(Wrapper):
     Parameters
     ----------
     learner : Learner
-        The pattern. It is cloned and never trained itself.
+        The learner. It is cloned and never trained itself.
     criterion : {"accuracy", "balanced_accuracy", "f1", "precision", "recall"}
         What theta maximises over the last rounds: the share of right answers; the mean of the
         shares within each label; 2 TP / (2 TP + FP + FN); "precision": the recall among cuts whose precision
@@ -78,12 +78,12 @@ class Thresholded(Wrapper):
     window : int, default 5000
         Number of recent rounds that choose theta; with 0 only `tune` chooses it.
     refresh : int, default 50
-        Rounds between choices.
+        Number of rounds between choices.
     positive : "rare", a label, or None
-        The label that "f1", "precision", "recall" and `costs` are of: 1 or -1; of a learner of classes 0 or 1, or the
-        name of a class where a `Model` or a facade knows names. "rare": the one that weighs less in the window (of
-        equals the second), whatever the classes are called. None: "rare" for a criterion; for costs 1 or True, and a
-        name is asked for where classes are called otherwise.
+        The positive label for "f1", "precision", "recall" and `costs`: 1 or -1; for a learner of classes 0 or 1, or the
+        name of a class if a `Model` or a facade knows names. "rare": the label that weighs less in the window (the
+        second of equals), whatever its name. None: "rare" for a criterion; 1 or True for costs, and an error if the
+        classes have other names.
     caution : float, default 1.0
         For "accuracy", "balanced_accuracy" and "f1": standard errors by which a cut must be better than 0.
     costs : dict, optional

@@ -19,9 +19,9 @@ __all__ = ["Wrapper"]
 class Wrapper(Learner):
     """A wrapper of one learner, with the labels, settings and abilities of the inner learner.
 
-    Subclasses have the parameter `learner`, the pattern, which is cloned at the start and never trained itself. They
-    map rows on the way in (`_inward` for predictions; `_run` and `_step`, if learning changes the map) and predictions
-    on the way out (`_shown`). `why_not` excludes abilities that the mapping does not keep.
+    Subclasses have the parameter `learner`, which is cloned at the start and never trained itself. They map the rows
+    that come in (`_inward` for predictions; `_run` and `_step`, if learning changes the map) and the predictions that
+    go out (`_shown`). `why_not` excludes abilities that are not exact after this mapping.
     """
 
     learner: Learner

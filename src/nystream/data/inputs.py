@@ -153,8 +153,9 @@ def rows_at_once(d: int) -> int:
 
 
 def rows_of(X: Any) -> tuple[tuple[int, int], Callable[[Picked], Any]] | None:
-    """The shape of a matrix or a frame, and what takes some of its rows as they are; None for all else: lists take
-    several times as much room as their numbers do."""
+    """Return the shape of a matrix or a frame, and a function that takes some of its rows; None for anything else,
+    because lists need several times as much memory as their numbers.
+    """
     if isinstance(X, np.ndarray):
         plain = type(X) in (np.ndarray, np.memmap) and X.ndim == 2 and X.dtype.kind in "biuf"
         return (X.shape, X.__getitem__) if plain else None
@@ -174,8 +175,9 @@ def _sliced(X: Any, rows: Picked) -> Any:
 
 
 def raw_block(X: Any, d: int | None = None, missing: bool = False, *, infinite: bool = False) -> RawBlock | None:
-    """Rows that `as_block` would have to copy, for conversion a part at a time; None where there are few, or clean
-    ones, or what is no matrix: `as_block` takes them. `infinite`: those may pass too."""
+    """Return rows that are converted a part at a time, or None if `as_block` should take the rows. It should take few
+    rows, rows that need no copy, and anything that is not a matrix. With `infinite`, infinite numbers are allowed.
+    """
     found = rows_of(X)
     if found is None or found[0][0] <= rows_at_once(found[0][1]):
         return None

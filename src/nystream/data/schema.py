@@ -390,8 +390,9 @@ class Schema(Params):
         return X if all_finite(X) or not np.isinf(X).any() else None
 
     def unconverted(self, rows: Any) -> RawBlock | None:
-        """The same for many rows that are other numbers than `matrix` gives back as they are: a matrix of another type
-        or order, or columns of numbers. They are converted when they are taken; None where `matrix` is to be asked."""
+        """Return many rows of numbers that `matrix` would have to copy: a matrix of another type or order, or columns
+        of numbers. They are converted when they are taken. Return None where `matrix` applies.
+        """
         if not self._plain or self.width is not None:
             return None
         found = rows if isinstance(rows, RawBlock) else None
@@ -407,8 +408,9 @@ class Schema(Params):
         return found if found.look() else None
 
     def as_numbers(self, rows: Any) -> Any:
-        """`unconverted` rows; or the matrix of dicts, or the one whose columns a frame shows, where these are the
-        schema's; else the rows themselves."""
+        """Return `unconverted` rows, or the matrix of dicts or of a frame whose columns are those of the schema; else
+        the rows themselves.
+        """
         if isinstance(rows, list):
             X = _matrix_of_dicts(rows, self._used) if self._plain else None
             return rows if X is None else X

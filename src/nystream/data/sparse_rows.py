@@ -24,7 +24,7 @@ Numbers = npt.NDArray[np.uint32]
 
 
 class SparseRows:
-    """n rows; row i has the values `values[begin[i]:end[i]]` in the columns `indices[begin[i]:end[i]]` of d.
+    """Holds n sparse rows of d columns. Row i has `values[begin[i]:end[i]]` in the columns `indices[begin[i]:end[i]]`.
 
     Slicing makes no copy of the entries. A column may occur several times in a row: its values add up.
     """

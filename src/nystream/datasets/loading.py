@@ -1,4 +1,4 @@
-"""Datasets by name as streams, arrays and frames."""
+"""Load datasets by name as streams, arrays and frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables: classification and regression."""
+"""Descriptions of datasets that are tables, for classification and regression."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The video sequences: Wallflower, and clips of the CDnet and I2R collections."""
+"""Descriptions of video sequences: Wallflower, and clips of the CDnet and I2R collections."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def newton(norm2: float, *, lam: float, gradients: float, excess: float = 0.0) -> BoundTerms:
-    """Sharp bound of ONS and KONS, exact or sketched, against |f(x_t)| <= clip: half of each term.
+    """Return the sharp bound of ONS and KONS, exact or sketched, against |f(x_t)| <= clip: half of each term.
 
     gradients = sum g' A_t^-1 g, excess = sum (eta_t - sigma) (g'(w_t - w))^2, or a bound on it; 0 for eta_t = sigma.
     With a sketch, A_t is the sketch's metric; where rounds are left out of it, eta_t counts as 0 there.
@@ -41,7 +41,7 @@ def newton(norm2: float, *, lam: float, gradients: float, excess: float = 0.0) -
 def kons(
     norm2: float, *, lam: float, dimension: float, eta: ArrayLike, sigma: float, clip: float, lipschitz: float
 ) -> BoundTerms:
-    """Theorem 1 of KONS: lam norm2 + d_onl/eta_T + 4 clip^2 L^2 sum (eta_t - sigma), for step sizes eta (T,).
+    """Return Theorem 1 of KONS: lam norm2 + d_onl/eta_T + 4 clip^2 L^2 sum (eta_t - sigma), for step sizes eta (T,).
 
     dimension: d_onl of the kernel rescaled by l'_t sqrt(eta_t), or `a_priori` with the raw kernel's d_eff at the ridge
     lam/(eta_1 L^2). It is twice the sharp bound, or more.
@@ -62,7 +62,7 @@ def sketched_kons(
     eps: float,
     least: float,
 ) -> BoundTerms:
-    """Theorem 3 of KONS, for curved losses and theory's beta.
+    """Return Theorem 3 of KONS, for curved losses and the beta of the theorem.
 
     lam norm2 + 2 d_eff log(2 sigma L^2 T/lam) / ((1 - eps) sigma least), where effective = d_eff at the ridge
     lam/(sigma L^2), the logarithm counts as 1 at least, and least = max(gamma, beta min tau) is the smallest
@@ -79,17 +79,20 @@ def a_priori(effective: float, *, ridge: float, top: float) -> float:
 
 
 def awv(norm2: float, *, lam: float, B: float, dimension: float) -> BoundTerms:
-    """Kernel-AWV, and PKAWV against functions of its features: lam norm2 + B^2 d_onl; log det for d_onl is weaker."""
+    """Return the bound of Kernel-AWV, and of PKAWV against functions of its features: lam norm2 + B^2 d_onl. With log
+    det in the place of d_onl it is weaker.
+    """
     return BoundTerms(lam * norm2, B**2 * dimension, 0.0)
 
 
 def clipped_ridge(norm2: float, *, lam: float, B: float, dimension: float) -> BoundTerms:
-    """Kernel ridge regression clipped to [-B, B]: lam norm2 + 4 B^2 d_onl."""
+    """Return the bound of kernel ridge regression clipped to [-B, B]: lam norm2 + 4 B^2 d_onl."""
     return BoundTerms(lam * norm2, 4 * B**2 * dimension, 0.0)
 
 
 def fixed_features(norm2: float, *, lam: float, B: float, dimension: float, rounds: int, residual: float) -> BoundTerms:
-    """PKAWV on features that were fixed beforehand, against every function of the kernel they stand for (Theorem 3).
+    """Return the bound of PKAWV on fixed features against every function of the kernel that they approximate (Theorem
+    3).
 
     lam norm2 + B^2 d_onl + B^2 (mu + lam) n mu/lam^2: dimension is that of the features or of the kernel, and
     residual = mu = |(I - P) C_n (I - P)|, the largest eigenvalue of K - Z Z' (`Hindsight.residual`), P the projection
@@ -99,19 +102,22 @@ def fixed_features(norm2: float, *, lam: float, B: float, dimension: float, roun
 
 
 def taylor(norm2: float, *, lam: float, B: float, log_det: float) -> BoundTerms:
-    """PKAWV on Taylor features of degree `taylor_degree` (Theorem 4): lam norm2 + 3/2 B^2 log det(I + K/lam)."""
+    """Return the bound of PKAWV on Taylor features of degree `taylor_degree` (Theorem 4): lam norm2 + 3/2 B^2 log det(I
+    + K/lam).
+    """
     return BoundTerms(lam * norm2, 1.5 * B**2 * log_det, 0.0)
 
 
 def taylor_degree(rounds: int, *, lam: float, radius: float, sigma: float) -> int:
-    """M = ceil(max(8 R^2/sigma^2, 2 log(n/min(lam, 1)))) for |x| <= R; in practice a third of it is enough."""
+    """Return M = ceil(max(8 R^2/sigma^2, 2 log(n/min(lam, 1)))) for |x| <= R; in practice a third of it is enough."""
     return math.ceil(max(8 * (radius / sigma) ** 2, 2 * math.log(rounds / min(lam, 1.0))))
 
 
 def nystrom(
     norm2: float, *, lam: float, B: float, effective: float, rounds: int, top: float, atoms: int, mu: float
 ) -> BoundTerms:
-    """PKAWV with KORS's dictionary and the whole past, for theory's beta, eps = 1/2 and mu <= lam (Theorem 6).
+    """Return the bound of PKAWV with KORS's dictionary and all past rows, for the theorem's beta, eps = 1/2 and mu <=
+    lam (Theorem 6).
 
     lam norm2 + B^2 d_eff(lam) log(e + e n kappa^2/lam) + 2 B^2 (atoms + 1) n mu/lam, with kappa^2 = top >= k(x, x).
     """
@@ -120,7 +126,8 @@ def nystrom(
 
 
 def frozen_nystrom(norm2: float, *, lam: float, B: float, dimension: float, loss: float, missed: float) -> BoundTerms:
-    """PKAWV in a growing span where past points keep their coordinates, against every function f of the kernel.
+    """Return the bound, against every function f of the kernel, of PKAWV in a growing span where past points keep their
+    coordinates.
 
     It is AWV on the features P_t phi_t, of online dimension `dimension`. The total squared loss `loss` of f becomes at
     most (sqrt(loss) + |f| sqrt(Delta))^2 there, with missed = Delta = sum of k(x, x) - |z|^2 as the rows arrived.

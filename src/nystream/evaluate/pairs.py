@@ -21,8 +21,9 @@ __all__ = ["are_names_with_gaps", "are_tables", "items", "labels_of_first", "tab
 
 
 def are_tables(rows: Any, models: Sequence[Model]) -> bool:
-    """Whether rows reach all models by the names of their columns: dicts, a frame that has others than numbers, or one
-    whose columns are in another order than a model's. All others are matrices, whose columns have places alone."""
+    """Return whether models must find columns by name: rows are dicts, a frame with columns that are not numbers, or a
+    frame whose columns are in another order than a model's. Other rows are matrices, whose columns have only positions.
+    """
     names = _names(rows)
     schemas = [model.schema_ or model.schema for model in models]
     if not models or not names or any(s is not None and not set(s.names) <= set(names) for s in schemas):
@@ -32,7 +33,7 @@ def are_tables(rows: Any, models: Sequence[Model]) -> bool:
 
 
 def are_names_with_gaps(y: Any, n: int) -> bool:
-    """Whether labels are names of classes of which some are missing: those only a model takes."""
+    """Return whether labels are names of classes and some are missing. Only a model takes such labels."""
     if y is None or isinstance(y, str) or (isinstance(y, np.ndarray) and y.dtype.kind in "biuf"):
         return False
     parts = target_columns(y, n)
@@ -40,8 +41,9 @@ def are_names_with_gaps(y: Any, n: int) -> bool:
 
 
 def tables(rows: Any, y: Any, models: Sequence[Model], size: int) -> Iterator[tuple[Any, Any]]:
-    """Tables of `size` rows, matrices where they are numbers without doubt, with their labels: y, the column that y
-    names, or without y the target of the models."""
+    """Yield tables of `size` rows (matrices where all columns are numbers) with their labels: y, the column that y
+    names, or without y the target of the models.
+    """
     n = len(rows)
     labels = None if y is None or isinstance(y, str) else _labels(y, n)
     schema = _schema(models)
@@ -63,7 +65,7 @@ def tables(rows: Any, y: Any, models: Sequence[Model], size: int) -> Iterator[tu
 
 
 def items(rows: Iterator[Any], models: Sequence[Model], size: int) -> Iterator[tuple[Any, Any]]:
-    """Blocks of `size` rows that come one by one, with their labels: those of pairs, or the target of the models."""
+    """Yield blocks of `size` rows that come one by one, with labels: those of pairs, or the target of the models."""
     for block, labels in blocks_of_items(rows, size):
         part = read(block) if isinstance(block, list) else block
         own = labels
@@ -75,7 +77,9 @@ def items(rows: Iterator[Any], models: Sequence[Model], size: int) -> Iterator[t
 
 
 def labels_of_first(rows: Any, y: Any, models: Sequence[Model], count: int) -> Any:
-    """Labels of the first rows: y, the column that y names, or the target of the models; None where there are none."""
+    """Return the labels of the first rows: y, the column that y names, or the target of the models; None if there are
+    none.
+    """
     if y is not None and not isinstance(y, str):
         return y[:count]
     part = read(_part(rows, 0, min(count, len(rows))))

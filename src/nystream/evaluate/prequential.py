@@ -54,31 +54,33 @@ def prequential(
 ) -> Result:
     """Evaluate a learner on a stream: predict each row, then learn it, and read metrics.
 
-    Each row is predicted before its label is used. Rows before the first learnt label do not count in
-    metrics. Readings are taken at the same rows, and have the same bits, whatever `block` is. Time is measured around
-    the learner alone. The learner is trained in place; pass `learner.clone()` to keep the original. Ctrl-C stops
-    cleanly: the result holds the readings so far and sets `interrupted`.
+    Each row is predicted before its label is used. Rows before the first learnt label do not count in metrics. Readings
+    are at the same rows, and have the same bits, for every `block`. Only the time of the learner is measured. The
+    learner is trained in place; pass `learner.clone()` to keep the original. After Ctrl-C the result has the readings
+    so far, and `interrupted` is True.
 
     Parameters
     ----------
     stream : Stream or (X, Y)
-        Anything with `blocks(size)`, or a pair of arrays, lists or frames; for a model also dicts, or a frame with
-        columns of all kinds. They are converted a part at a time. Or an iterator of pairs (row, label), or for a model
-        of dicts with its target among them.
+        An object with `blocks(size)`; a pair of arrays, lists or frames; for a model also dicts, or a frame with
+        columns of any kinds. They are converted a part at a time. An iterator of pairs (row, label), or for a model of
+        dicts that contain its target, also works.
     learner : Learner or Model
-        Trained in place. A model is given blocks as they come, of tables or numbers, with labels as people have them.
-        Where neither the model nor its schema says the task, the first 1,000 labels do; `Model(task=...)` says it.
+        It is trained in place. A model gets blocks of tables or numbers as they come, with labels that are numbers or
+        names. If neither the model nor its schema has a task, the first 1,000 labels decide it; `Model(task=...)` sets
+        it.
     metrics : str, Metric, Meter or several of them; None: mse, or accuracy for classes
         Names are those of `nystream.evaluate.metrics.METRICS`; "mse@1000" is the metric over the last 1000 rows.
     every : int, "doubling" or "logarithmic", default 1000
         Rows between readings; "doubling" reads at rows 1, 2, 4, 8, ..., "logarithmic" there and at 63 rows between each
         of them and the next, enough for a curve of a stream of any length. The last row is always read.
     block : int, default 256
-        Rows handed to the learner at once. Larger is faster, up to a point; nothing else changes.
+        Number of rows that the learner gets at once. Up to a point, larger blocks are faster; nothing else changes.
     delay : int, default 0
         The label of a row arrives only after that many further rows were predicted. A row then counts in the metrics
-        when it is predicted. Labels still on their way when the stream ends are learnt after the last reading. Rows go
-        one by one: slower than `delay=0`. A learner with a parameter `delay` of its own, as `Auto`, is told.
+        when it is predicted. Labels that have not arrived when the stream ends are learnt after the last reading. Rows
+        are learnt one by one, which is slower than `delay=0`. A learner that has a parameter `delay`, such as `Auto`,
+        gets this value.
     limit : int, optional
         Stop after that many rows.
     progress : callable, optional

@@ -65,7 +65,7 @@ class Hindsight:
     Parameters
     ----------
     source : Kernel or FeatureMap
-        The space of functions. A map that was fitted is used as it stands, another one is fitted on X.
+        The space of functions. A fitted map is used without changes; any other map is fitted on X.
     X : (n, d) array
         The inputs, in order of arrival.
 
@@ -87,7 +87,7 @@ class Hindsight:
         self.Z, self.values = _orthogonal(source, self.X)
 
     def best(self, y: Any, *, lam: float = 1.0, loss: str | Loss = "squared", clip: float | None = None) -> Comparator:
-        """The f that minimises sum l(y_t, f(x_t)) + lam |f|^2; for the squared loss y may have several columns.
+        """Return the f that minimises sum l(y_t, f(x_t)) + lam |f|^2; for the squared loss y may have several columns.
 
         With `clip`, f is then scaled down until |f(x_t)| <= clip in every round: what KONS and ONS compare with. The
         scaled f need not be the best within those bounds; try several lam.
@@ -112,7 +112,7 @@ class Hindsight:
 
     @property
     def top(self) -> float:
-        """Largest eigenvalue of the Gram matrix."""
+        """Return the largest eigenvalue of the Gram matrix."""
         return float(self.values.max(initial=0.0))
 
     def effective_dimension(self, lam: float) -> float:

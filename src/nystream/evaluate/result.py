@@ -82,7 +82,7 @@ class Result:
         return bool(self.meta.get("interrupted", False))
 
     def table(self, rows: int = SHOWN) -> str:
-        """The readings as aligned text: at most about `rows` of them, evenly spaced, the last always."""
+        """Return the readings as aligned text: about `rows` of them, evenly spaced, always with the last."""
         kept = self._kept(rows)
         return align(list(self.columns), [figures(column[kept]) for column in self.columns.values()])
 
@@ -139,7 +139,9 @@ class Result:
         return cls.from_dict(loads(text))
 
     def to_csv(self) -> str:
-        """A header and one line a reading, numbers in full precision; name, learner and meta are left out."""
+        """Return CSV with a header and one line for each reading, numbers in full precision; name, learner and meta are
+        left out.
+        """
         lines = io.StringIO()
         writer = csv.writer(lines, lineterminator="\n")
         writer.writerow(self.columns)
@@ -147,7 +149,7 @@ class Result:
         return lines.getvalue()
 
     def lines(self) -> list[list[str]]:
-        """Readings as text that reads back to the same numbers."""
+        """Return the readings as text that reads back to the same numbers."""
         return [[_number(v) for v in row] for row in zip(*self.columns.values(), strict=True)]
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -164,13 +166,13 @@ def check_form(path: str | os.PathLike[str], forms: Iterable[str] = (".json", ".
 
 
 def write(path: str | os.PathLike[str], forms: Mapping[str, Any]) -> None:
-    """Write the form that belongs to the path's extension."""
+    """Write a file in the format of its extension."""
     extension = check_form(path, forms)
     Path(path).write_text(forms[extension](), encoding="utf-8", newline="\n")
 
 
 def dumps(content: Any) -> str:
-    """JSON that every reader accepts."""
+    """Return JSON that every reader accepts."""
     return json.dumps(_plain(content), allow_nan=False, ensure_ascii=False) + "\n"
 
 

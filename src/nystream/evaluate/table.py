@@ -27,7 +27,7 @@ def figures(values: Iterable[float]) -> list[str]:
 
 
 def align(header: Sequence[str], columns: Sequence[Sequence[str]], left: int = 0) -> str:
-    """A table: the first `left` columns are aligned to the left, the others to the right."""
+    """Return the text of a table: the first `left` columns are aligned to the left, the others to the right."""
     widths = [max(map(len, (name, *cells))) for name, cells in zip(header, columns, strict=True)]
 
     def line(cells: Iterable[str]) -> str:

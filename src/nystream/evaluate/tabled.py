@@ -46,7 +46,7 @@ class Tabled:
         self.model.run_scores(x, y)
 
     def numbers(self, X: Any, Y: Any) -> Array:
-        """Labels (n, K) as numbers, nan where there are none."""
+        """Return labels (n, K) as numbers, nan where a label is missing."""
         schema = self.model.schema_ or self.model.schema
         targets = schema.targets if schema is not None else []
         if Y is None:

@@ -51,7 +51,7 @@ class ColumnImportance(NamedTuple):
 
 
 class Importance(dict[str, float]):
-    """Shares of the columns, by name, that sum to 1, the most important first; `columns` has the figures behind them.
+    """A dict of column to share, the most important first. The shares sum to 1; `columns` has the figures behind them.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class Importance(dict[str, float]):
     unit : str
         Name of the error: "squared error", "squared error of probabilities", "error rate" or "score".
     present : float
-        The error with every value in its place.
+        The error of the unchanged rows.
     rows : int
-        Rows that it was measured on.
+        Number of rows on which it was measured.
     coverage : float
         Of the intervals.
     """
@@ -100,7 +100,7 @@ def permutation_importance(
     coverage: float = 0.9,
     seed: int = 0,
 ) -> Importance:
-    """The importance of every column of some rows, in the order in which they came.
+    """Return the importance of every column for rows in the order in which they came.
 
     The values of a column are moved along a random cycle through all rows, so that no row keeps its own. The increase
     is the relative change of the mean loss. The interval comes from a block bootstrap of the rows; blocks are longer if

@@ -96,12 +96,12 @@ class FeatureMap(Params):
 
     @property
     def penalty(self) -> Array | None:
-        """P (dim, dim) if the squared norm of a function w is w'Pw; None if it is |w|^2."""
+        """The matrix P (dim, dim) if the squared norm of a function w is w'Pw; None if it is |w|^2."""
         return None
 
     @property
     def missed(self) -> float | None:
-        """Weighted sum of k(x, x) - |z(x)|^2 over the learnt rows, their part outside the features.
+        """The weighted sum of k(x, x) - |z(x)|^2, the part outside the features, over the learnt rows.
 
         It is known only if the features are coordinates of P phi(x), with a projection P in the space of `kernel`.
         Otherwise it is None, for example for random features.
@@ -219,7 +219,7 @@ def checked_map(features: Any, name: str = "features") -> FeatureMap:
 
 
 def fixed_map(features: FeatureMap, d: int, who: str) -> FeatureMap:
-    """Return a copy of a map, started on d columns; a ValueError where it would still take points from the stream."""
+    """Return a copy of a map, started on d columns. Raise a ValueError if it still takes points from the stream."""
     twin = features._as_parameter()
     if not twin.d_:
         twin.start(d)
@@ -234,14 +234,16 @@ def fixed_map(features: FeatureMap, d: int, who: str) -> FeatureMap:
 
 
 def of_doubles(features: FeatureMap, who: str) -> FeatureMap:
-    """The map itself, or a ValueError where its features are of single precision."""
+    """Return the map itself. Raise a ValueError if its features are in single precision."""
     if features.dtype != "float64":
         raise ValueError(f"{who} works on float64 features, but {features!r} has dtype={features.dtype!r}")
     return features
 
 
 def refuse_large(norms: Array, what: str, remedy: str) -> None:
-    """Refuse rows whose features have squared norms (n,) that are not numbers, or too large to calculate with."""
+    """Raise an error for rows whose features have squared norms (n,) that are not numbers, or too large to calculate
+    with.
+    """
     bad = ~(norms <= LARGEST)
     if bad.any():
         row = int(np.argmax(bad))

@@ -14,7 +14,7 @@ __all__ = ["Chain"]
 
 
 class Chain(FeatureMap):
-    """z(x) = second(first(x)): a learned metric before a kernel's features, say.
+    """z(x) = second(first(x)), for example a learned metric before the features of a kernel.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Chain(FeatureMap):
 
     @property
     def missed(self) -> float | None:
-        """That of the second map, of its kernel on the features of the first."""
+        """The `missed` of the second map, for its kernel on the features of the first map."""
         return self.second_.missed if self.d_ else 0.0
 
     def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:

@@ -84,7 +84,7 @@ class GrowingTaylor(FeatureMap):
 
     @property
     def degree(self) -> int:
-        """M now."""
+        """The present degree M."""
         return self.taylor_.degree_ if self.d_ else 0
 
     @property

@@ -84,7 +84,7 @@ class Landmarks(FeatureMap):
 
     @property
     def penalty(self) -> Array:
-        """K_mm of the landmarks in use, (dim, dim); computed when asked for."""
+        """The matrix K_mm (dim, dim) of the landmarks in use, computed when it is read."""
         return np.asarray(self.kernel(self.points_, self.points_), dtype=np.float64)
 
     def check(self, X: Array) -> None:

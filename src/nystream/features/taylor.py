@@ -167,7 +167,9 @@ class Taylor(FeatureMap):
 
     @property
     def missed(self) -> float | None:
-        """`tail_`. The monomials are an orthonormal basis of the kernel's space, so the features are a projection."""
+        """The weighted sum of `tail` over the learnt rows. It is exact: the monomials are an orthonormal basis of the
+        kernel's space.
+        """
         return self.tail_ if self.d_ else 0.0
 
     def note(self, X: Array, Z: Array | None = None, weights: Array | None = None) -> None:

@@ -19,7 +19,7 @@ __all__ = ["AIOLI"]
 
 
 class AIOLI(LossLearner, FeatureLearner):
-    """Improper online logistic regression: logarithmic regret without a factor exponential in the margin.
+    """Improper online logistic regression, with logarithmic regret and no factor exponential in the margin.
 
     A proper learner with logarithmic regret pays exp(clip); `ONS` does. AIOLI predicts with a function that depends on
     the row: the minimiser of quadratic surrogates q_s of the past losses and of the row's loss with either label::

@@ -161,11 +161,11 @@ class Baseline(LeastSquares, FeatureLearner):
         self.shape_ = _shape(X, w)
 
     def log_det(self) -> float:
-        """log det(A / lam), A = lam I + the sum of z z'."""
+        """Return log det(A / lam), where A = lam I + the sum of z z'."""
         return self.solver_.log_det() if self.d_ else 0.0
 
     def effective_dimension(self) -> float:
-        """dim + 1 - lam tr A^-1: how many directions the data has at this ridge. O(dim^3)."""
+        """Return dim + 1 - lam tr A^-1, the number of directions in which the data outweigh the ridge. O(dim^3)."""
         return self.solver_.effective_dimension() if self.d_ else 0.0
 
     def add_outputs(self, combination: Array) -> None:
@@ -265,7 +265,7 @@ class Baseline(LeastSquares, FeatureLearner):
 
 
 def standardise(X: Array, mean: Array, scale: Array) -> Array:
-    """(x - mean) / scale, clipped."""
+    """Return (x - mean) / scale, clipped."""
     U = X - mean
     U /= scale
     np.maximum(U, -CLIP, out=U)

@@ -442,7 +442,7 @@ class KONS(LabelBound, LossLearner, Averaging):
         return self._factor.diagonal**2 if self.d_ else np.zeros(0)
 
     def log_det(self) -> float:
-        """log det(A_t / lam) = log det(I + D K D/lam), D the scales l' sqrt(eta)."""
+        """Return log det(A_t / lam) = log det(I + D K D/lam), where D are the scales l' sqrt(eta)."""
         return float(2 * np.log(self._factor.diagonal / math.sqrt(self.lam)).sum()) if self.d_ else 0.0
 
     def online_dimension(self) -> float:

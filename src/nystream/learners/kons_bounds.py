@@ -41,7 +41,7 @@ def sharp_terms(
 
 
 def effective_dimension(kernel: Kernel, X: Array, ridge: float) -> float:
-    """tr K (K + ridge I)^-1 of the rows of X, O(n^3)."""
+    """Return tr K (K + ridge I)^-1 of the rows of X. O(n^3)."""
     if not len(X):
         return 0.0
     values = np.maximum(np.linalg.eigvalsh(kernel(X, X)), 0.0)
@@ -49,7 +49,7 @@ def effective_dimension(kernel: Kernel, X: Array, ridge: float) -> float:
 
 
 def leverages(kernel: Kernel, X: Array, scale: Array, ridge: float) -> Array:
-    """(n,) online leverages s/(1 + s) of psi = scale phi, each given the rows before it; O(n^3)."""
+    """Return online leverages s/(1 + s) (n,) of psi = scale phi, each given the rows before it. O(n^3)."""
     if not len(X):
         return np.zeros(0)
     M = scale[:, None] * kernel(X, X) * scale

@@ -19,7 +19,7 @@ __all__ = ["KRLS"]
 
 
 class KRLS(AtomLearner):
-    """Kernel recursive least squares: no ridge, a dictionary of points that are not nearly dependent.
+    """Kernel recursive least squares without a ridge. Its dictionary has only points that are not nearly dependent.
 
     x becomes an atom if its squared distance to the span of the atoms is more than nu k(x, x). A row is replaced by
     the nearest combination a = K_mm^-1 k of atoms, an atom by itself, and f is least squares on a::

@@ -10,7 +10,7 @@ __all__ = ["NAROW"]
 
 
 class NAROW(MarginLearner):
-    """Second-order classification in which an input changes the metric only while its direction is uncertain.
+    """Second-order classification. A row changes the metric only while its direction is uncertain.
 
     With A = lam I and theta = 0 at the start, a round with y margin < 1 does::
 

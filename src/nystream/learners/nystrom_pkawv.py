@@ -135,11 +135,11 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging, BulkLearning):
 
     # -- diagnostics -----------------------------------------------------------------------------------------------
     def log_det(self) -> float:
-        """log det(A_t / lam)."""
+        """Return log det(A_t / lam)."""
         return self.solver_.log_det() if self.d_ else 0.0
 
     def effective_dimension(self) -> float:
-        """m - lam tr A_t^-1 for m atoms: the number of directions in which the data outweigh the ridge. O(m^3)."""
+        """Return m - lam tr A_t^-1, m atoms: the number of directions in which the data outweigh the ridge. O(m^3)."""
         return self.solver_.effective_dimension() if self.d_ else 0.0
 
     def missed(self) -> float:

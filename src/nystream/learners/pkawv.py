@@ -92,11 +92,11 @@ class PKAWV(LeastSquares, FeatureLearner, Averaging, BulkLearning):
         self.average = boolean("average", average)
 
     def log_det(self) -> float:
-        """log det(A_t / lam)."""
+        """Return log det(A_t / lam)."""
         return self.solver_.log_det() if self.d_ else 0.0
 
     def effective_dimension(self) -> float:
-        """r - lam tr A_t^-1: the number of directions in which the data outweigh the ridge. O(r^3)."""
+        """Return r - lam tr A_t^-1, the number of directions in which the data outweigh the ridge. O(r^3)."""
         return self.solver_.effective_dimension(self._prior) if self.d_ else 0.0
 
     def _projection_price(self, energy: float) -> float:

@@ -130,7 +130,7 @@ class ProsNKons(AtomLearner, LossLearner):
         return terms._replace(excess=terms.excess + price)
 
     def log_det(self) -> float:
-        """log det(A_t / lam), over restarts the sum."""
+        """Return log det(A_t / lam), over restarts the sum."""
         return self.solver_.log_det() if self.d_ else 0.0
 
     def missed(self) -> float:

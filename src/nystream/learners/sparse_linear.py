@@ -16,7 +16,7 @@ __all__ = ["SparseLinear"]
 
 
 class SparseLinear(SparseLearner):
-    """A linear model of sparse rows with a step size of its own for every column, at several rates at once.
+    """A linear model of sparse rows with a step size for every column, learnt at several rates at once.
 
     For each rate, with scores p_k = w_k'x (a constant 1 is part of x) and residuals e = -dl/dp, over the columns of the
     row alone::
@@ -97,11 +97,11 @@ class SparseLinear(SparseLearner):
             positive("rates", rate)
 
     def run_apart(self, rows: SparseRows, Y: Array, weights: Array | None = None) -> tuple[Array, Array]:
-        """One part of a stream without new classes: predictions (n, K) and those of the rates (n, M, K)."""
+        """Learn rows without new classes, and return predictions (n, K) and those of the rates (n, M, K)."""
         return self._descent.run(rows.begin, rows.end, rows.indices, rows.values, np.ascontiguousarray(Y), weights)
 
     def predict_apart(self, rows: SparseRows) -> tuple[Array, Array]:
-        """Predictions (n, K) and those of the rates (n, M, K), pure."""
+        """Return predictions (n, K) and those of the rates (n, M, K). Pure."""
         return self._descent.predict(rows.begin, rows.end, rows.indices, rows.values)
 
     def _rounds(self, rows: SparseRows, Y: Array | None, weights: Array | None) -> Array:

@@ -31,7 +31,7 @@ BISECTIONS = 60
 
 
 class StreamingGP(Learner):
-    """Gaussian process regression with a predictive distribution, width and noise chosen while the stream runs.
+    """Gaussian process regression that gives predictive distributions and learns width and noise from the stream.
 
     A grid of models, one for each width h and ridge lam. In a model, y = f(x) + noise with noise ~ N(0, s2) and
     f ~ GP(0, s2/lam k(x/h, x'/h)): lam is the variance of the noise over that of f. s2 is unknown, with an inverse
@@ -128,14 +128,16 @@ class StreamingGP(Learner):
 
     # -- predictive distribution -------------------------------------------------------------------------------------
     def std(self, X: Any) -> Array:
-        """(n,) standard deviations of the predictive distributions of the labels, noise included."""
+        """Return standard deviations (n,) of the predictive distributions of the labels, noise included."""
         R, S = self._components(self._asked(X))
         v, dof = self._shares(self.scores_)[:, None], 2 * self.shape_
         mean = (v * R).sum(axis=0)
         return np.sqrt((v * (S**2 * dof / (dof - 2) + (R - mean) ** 2)).sum(axis=0))
 
     def log_density(self, X: Any, y: Any) -> Array:
-        """(n,) logarithms of the predictive densities at the labels y (n,), each row by itself. Changes nothing."""
+        """Return the logarithms (n,) of the predictive densities at the labels y (n,), each row by itself. Changes
+        nothing.
+        """
         X, y = self._asked(X), np.asarray(y, dtype=np.float64)
         if y.shape != (len(X),):
             raise ValueError(f"y must have {len(X)} numbers, one for each row, got an array of shape {y.shape}")
@@ -144,11 +146,11 @@ class StreamingGP(Learner):
         return np.asarray(special.logsumexp(scores, axis=0))
 
     def log_loss(self) -> float:
-        """-sum over rounds of log p(y_t | past): the log loss of the mixture so far."""
+        """Return -sum over rounds of log p(y_t | past), the log loss of the mixture so far."""
         return math.log(self._models) - float(special.logsumexp(self.scores_)) if self.d_ else 0.0
 
     def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
-        """Quantiles of the predictive distributions: (n,), or (n, levels) for a list of levels."""
+        """Return quantiles of the predictive distributions: (n,), or (n, levels) for a list of levels."""
         checked_ahead(ahead)
         levels = np.atleast_1d(np.asarray(q, dtype=float))
         if not (np.isfinite(levels).all() and (levels > 0).all() and (levels < 1).all()):
@@ -157,26 +159,26 @@ class StreamingGP(Learner):
         return found[:, 0] if np.ndim(q) == 0 else found
 
     def predict_interval(self, X: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
-        """Ends (n,) of the intervals between the quantiles (1 - coverage)/2 and (1 + coverage)/2."""
+        """Return the ends (n,) of the intervals between the quantiles (1 - coverage)/2 and (1 + coverage)/2."""
         tail = (1 - positive("coverage", coverage, below=1.0)) / 2
         ends = self.predict_quantile(X, [tail, 1 - tail], ahead)
         return ends[:, 0], ends[:, 1]
 
     def weights(self) -> dict[str, float]:
-        """Posterior weights of the models of the grid, by width and ridge; they sum to 1."""
+        """Return the posterior weights of the models of the grid, by width and ridge; they sum to 1."""
         v = self._shares(self.scores_) if self.d_ else np.full(self._models, 1 / self._models)
         names = [f"width {h:g}, lam {lam:g}" for h in self._widths for lam in self._ridges]
         return dict(zip(names, v.tolist(), strict=True))
 
     # -- guarantee ---------------------------------------------------------------------------------------------------
     def regret(self) -> float:
-        """Log loss of the mixture minus that of the best model of the grid."""
+        """Return the log loss of the mixture minus that of the best model of the grid."""
         if not self.d_:
             return 0.0
         return math.log(self._models) + float(self.scores_.max() - special.logsumexp(self.scores_))
 
     def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
-        """What `regret` cannot exceed: ln N. It is against one of the models: norm2 makes no difference."""
+        """Return ln N, an upper bound of `regret` against each of the N models of the grid; norm2 is not used."""
         self._unchanging(changes)
         self._only_own_parts(against)
         return math.log(self._models)
@@ -298,7 +300,7 @@ class StreamingGP(Learner):
 
     @property
     def size(self) -> int:
-        """Landmarks of the width that has most."""
+        """Number of landmarks of the width that has most."""
         return max(dictionary.n for dictionary in self.dictionaries_) if self.d_ else 0
 
     @property

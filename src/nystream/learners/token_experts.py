@@ -1,4 +1,6 @@
-"""The sparse experts of a table: linear models of its tokens, by descent at several rates and by filtering."""
+"""The sparse experts of a table: linear models of its tokens, learnt by gradient descent at several rates and by a
+Gaussian filter.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ TOKENS = 2**32
 
 
 class TokenExperts(Params):
-    """`SparseLinear` on tokens without pairs and `GaussianFilter` on all of them, told the same labels.
+    """A pair of sparse experts: `SparseLinear` on tokens without pairs and `GaussianFilter` on all tokens, with the
+    same labels.
 
     What they say of a row is (experts, K): the descent at each of its rates, the filter, the pool of the rates. Real
     targets are predicted in the units of the labels; of classes these are scores, centred around 0.
@@ -49,25 +52,27 @@ class TokenExperts(Params):
 
     @property
     def names(self) -> list[str]:
-        """Keys of the experts, in the order of what they say."""
+        """Names of the experts, in the order of their predictions."""
         return [*(f"descent, rate {rate:g}" for rate in RATES), "filter", "descent"]
 
     def predict(self, plain: SparseRows, tokens: SparseRows) -> Array:
-        """(n, experts, K) for rows without pairs and with them, pure."""
+        """Return predictions (n, experts, K) for rows without pairs and with them. Pure."""
         pooled, apart = self.descent_.predict_apart(plain)
         return self._together(apart, self.filter_.rounds(tokens), pooled)
 
     def run(self, plain: SparseRows, tokens: SparseRows, Y: Array, weights: Array | None = None) -> Array:
-        """The same, each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights above 0."""
+        """Do `predict` for each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights are
+        above 0.
+        """
         pooled, apart = self.descent_.run_apart(plain, Y, weights)
         return self._together(apart, self.filter_.rounds(tokens, Y, weights), pooled)
 
     def check(self, rows: SparseRows) -> None:
-        """Refuse values that are too large, before anything is learnt."""
+        """Raise an error for values that are too large, before anything is learnt."""
         self.descent_._check(rows, len(rows))
 
     def grow(self, outputs: int) -> None:
-        """Make room for classes that appear late."""
+        """Add classes that appear late."""
         for learner in (self.descent_, self.filter_):
             learner.reserve(TOKENS, outputs)
 

@@ -27,7 +27,7 @@ SPARSE_TITLES = {"descent": "linear in the sparse columns", "filter": "linear in
 
 
 class Translated(NamedTuple):
-    """What rows became."""
+    """Translated rows: dense numbers, and predictions of linear models of sparse rows."""
 
     dense: Array
     """(n, D)"""
@@ -36,7 +36,7 @@ class Translated(NamedTuple):
 
 
 class LevelEffect(NamedTuple):
-    """What a level of a category, or a word, adds: to a target, or to the score of a class."""
+    """The effect of a level of a category, or of a word, on a target or on the score of a class."""
 
     column: str
     level: str
@@ -45,7 +45,7 @@ class LevelEffect(NamedTuple):
 
 
 class Translator(Params):
-    """Typed columns, or sparse rows, become dense numbers and answers of linear models of sparse rows.
+    """Translates rows of a table, or sparse rows, to dense numbers and predictions of linear models of sparse rows.
 
     Dense are the numbers of the encoder (`nystream.data.encoding.Encoder`; sparse rows have none) and what the pool of
     descents and the filter say (`TokenExperts`); apart from them come the answers of the descent at each rate and of
@@ -88,7 +88,9 @@ class Translator(Params):
         self.apart = apart
 
     def start(self, kinds: Mapping[str, str] | None, outputs: int) -> None:
-        """Columns by name with their kinds, or None for sparse rows; so many targets (0: none) or classes."""
+        """Start with columns by name and their kinds, or None for sparse rows, and this number of targets (0: none) or
+        classes.
+        """
         self.encoder_ = self.experts_ = None
         if kinds is not None:
             self.encoder_ = Encoder() if self.encoder is None else self.encoder.clone()
@@ -107,18 +109,18 @@ class Translator(Params):
 
     @property
     def width(self) -> int:
-        """Dense columns."""
+        """Number of dense columns."""
         return len(self.layout_)
 
     @property
     def owners(self) -> list[str]:
-        """The table's column that each dense column comes from; "" of what comes from all."""
+        """The table's column that each dense column comes from; "" for columns made from all."""
         owners = dict(zip(self._titles(), (name for name, _ in self._parts()), strict=True))
         return [owners.get(title, "") for title in self.layout_]
 
     @property
     def titles(self) -> list[str]:
-        """For people: whose the `answers` are."""
+        """Titles of the experts that made the `answers`, for people."""
         if self.experts_ is None or not self.apart:
             return []
         words = SPARSE_TITLES if self.sparse else TITLES
@@ -128,7 +130,9 @@ class Translator(Params):
         ]
 
     def level_effects(self) -> list[LevelEffect]:
-        """What levels and words that can be named add to the answers of the linear model, the largest first. Pure."""
+        """Return the effects of levels and words with known names on the predictions of the linear model, largest
+        first. Pure.
+        """
         if self.encoder_ is None or self.experts_ is None:
             return []
         names = {h: name for h, name in self.encoder_.token_names().items() if name[1] != "value"}
@@ -149,7 +153,7 @@ class Translator(Params):
 
     # -- rows --------------------------------------------------------------------------------------------------------
     def predict(self, rows: Any) -> Translated:
-        """What the rows are now. Pure."""
+        """Return the translation of the rows now. Pure."""
         if self.encoder_ is None:
             assert self.experts_ is not None
             return self._translated(None, self.experts_.predict(rows, rows), len(rows))
@@ -158,7 +162,9 @@ class Translator(Params):
         return self._translated(encoded, answers, len(rows))
 
     def run(self, rows: Any, Y: Array, weights: Array | None = None) -> Translated:
-        """The same, each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights above 0."""
+        """Do `predict` for each row before its label in Y (n, K) or (n, 1) is learnt. Classes are known, weights are
+        above 0.
+        """
         if self.encoder_ is None:
             assert self.experts_ is not None
             return self._translated(None, self.experts_.run(rows, rows, Y, weights), len(rows))
@@ -167,13 +173,14 @@ class Translator(Params):
         return self._translated(encoded, answers, len(rows))
 
     def check(self, rows: Any) -> None:
-        """Refuse values that nobody can learn from, before anything changes."""
+        """Raise an error for values that no learner can use, before anything changes."""
         if isinstance(rows, SparseRows) and self.experts_ is not None:
             self.experts_.check(rows)
 
     def extreme(self, rows: Any, largest: float) -> Array:
-        """(n, D) the rows now, with every column that comes from labels as large as it can become while labels of at
-        most this size are learnt: what a learner that refuses large rows is to be shown before anything is learnt."""
+        """Return the rows (n, D) with every column that comes from labels as large as labels of at most this size can
+        make it. A learner that refuses large rows checks them before anything is learnt.
+        """
         X = self.predict(rows).dense
         if self.classes:
             bound = SURE
@@ -195,14 +202,16 @@ class Translator(Params):
 
     # -- more classes, more columns ----------------------------------------------------------------------------------
     def width_of(self, outputs: int) -> int:
-        """What `width` would be with so many targets or classes."""
+        """Return the `width` for this number of targets or classes."""
         new = len(set(self._expert_columns(outputs)) - set(self.layout_))
         return (
             self.width + new + (0 if self.encoder_ is None else self.encoder_.width_of(outputs) - self.encoder_.width)
         )
 
     def grow(self, outputs: int, *, columns: bool = True) -> None:
-        """Classes that appear late, exactly as if they had been known; without `columns` no dense ones are added."""
+        """Add classes that appear late, exactly as if they had been known; without `columns` no dense columns are
+        added.
+        """
         known = set(self._named(self.outputs_)) | set(self.layout_)
         if columns and self.encoder_ is not None:
             self.encoder_.grow(outputs)
@@ -212,7 +221,7 @@ class Translator(Params):
         self._add_columns(known, columns)
 
     def widen(self, kinds: Mapping[str, str], *, columns: bool = True) -> None:
-        """More columns of the table, missing so far; without `columns` the sparse experts alone hear them."""
+        """Add columns of the table that were missing so far; without `columns` only the sparse experts learn them."""
         assert self.encoder_ is not None
         known = set(self._named(self.outputs_))
         self.encoder_.widen(kinds)

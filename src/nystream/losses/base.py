@@ -74,19 +74,19 @@ class Loss(Params):
         return None
 
     def value(self, y: Any, p: Any) -> Any:
-        """l(y, p)."""
+        """Return l(y, p)."""
         raise NotImplementedError
 
     def grad(self, y: Any, p: Any) -> Any:
-        """Derivative in p; a fixed subgradient at kinks."""
+        """Return the derivative in p; a fixed subgradient at kinks."""
         raise NotImplementedError
 
     def second(self, y: Any, p: Any) -> Any:
-        """Second derivative in p; 0 at kinks and on linear pieces."""
+        """Return the second derivative in p; 0 at kinks and on linear pieces."""
         raise NotImplementedError
 
     def implicit(self, y: Any, p: Any, s: Any, c: Any) -> Any:
-        """The coefficient of the proximal step, argmin_a s/2 a^2 + c l(p + s a); 0 where s <= 0 or c <= 0.
+        """Return the coefficient of the proximal step, argmin_a s/2 a^2 + c l(p + s a); 0 where s <= 0 or c <= 0.
 
         Equivalently alpha = -c l'(p + s alpha). Here by bisection in z = p + s alpha, which is exact to the rounding
         of z, i.e. about 1e-16 |z| / s in alpha; the losses of this package have closed forms or Newton steps.
@@ -108,7 +108,8 @@ class Loss(Params):
         """Raise a ValueError for a rule of the implicit step ("exact", "runner_up") that the loss does not have."""
 
     def curvature(self, clip: float, bound: float | None = None) -> float:
-        """Largest sigma with l(a) >= l(b) + l'(b)(a-b) + sigma/2 (l'(b)(a-b))^2 for all a, b in [-clip, clip].
+        """Return the largest sigma with l(a) >= l(b) + l'(b)(a-b) + sigma/2 (l'(b)(a-b))^2 for all a, b in [-clip,
+        clip].
 
         Real labels are in [-bound, bound] (None: [-clip, clip]). 0, the answer of this base class, holds for every
         convex loss and is exact where the loss has linear pieces.
@@ -116,7 +117,7 @@ class Loss(Params):
         return 0.0
 
     def lipschitz(self, clip: float, bound: float | None = None) -> float:
-        """Bound on |l'(p)| over |p| <= clip, for labels as in `curvature`."""
+        """Return a bound on |l'(p)| over |p| <= clip, for labels as in `curvature`."""
         raise NotImplementedError
 
     @property

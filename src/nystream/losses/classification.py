@@ -29,7 +29,7 @@ class MarginLoss(ScalarLoss):
 
 
 class Hinge(MarginLoss):
-    """max(0, rho - y p): a margin of rho is wanted. Derivative -y below the margin, 0 from it on.
+    """max(0, rho - y p), which is 0 from the margin rho on. Its derivative is -y below the margin, and 0 from it on.
 
     Parameters
     ----------

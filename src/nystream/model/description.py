@@ -16,7 +16,7 @@ MOST_NAMED = 12
 
 
 def facts_of(model: Model) -> list[tuple[str, str]]:
-    """Return what people want to know first of a model: pairs of a title and a text."""
+    """Return the main facts about a model: pairs of a title and a text."""
     schema = model.schema_ or model.schema
     if schema is None or model.learner_ is None:
         return [("rows learnt", "none yet")]

@@ -69,7 +69,7 @@ class FirstRows(Params):
 
     @property
     def looks_next(self) -> bool:
-        """Whether kinds are looked at again with the next row."""
+        """Whether the kinds are inferred again with the next row."""
         return self.n_ + 1 in LOOKS
 
     @property
@@ -101,12 +101,12 @@ class FirstRows(Params):
         self.weights_.append(weight)
 
     def rename(self, names: Mapping[str, str]) -> None:
-        """Other names for columns."""
+        """Rename columns."""
         self.cells_ = {names.get(name, name): cells for name, cells in self.cells_.items()}
         self.fixed_ = {names.get(name, name): kind for name, kind in self.fixed_.items()}
 
     def replay(self) -> tuple[Table, Any, Array]:
-        """The rows, their labels (None: there are none) and their weights, to be learnt again."""
+        """Return the rows, their labels (None: there are none) and their weights, to be learnt again."""
         columns = {name: [_value(cell) for cell in cells] for name, cells in self.cells_.items()}
         targets = max(map(len, self.labels_), default=0)
         labels: Any = None
@@ -118,8 +118,9 @@ class FirstRows(Params):
 
     # -- kinds ---------------------------------------------------------------------------------------------------------
     def review(self, table: Table, schema: Schema) -> tuple[Schema, int]:
-        """The schema after the rows of a table that come next: other kinds, formats or more columns, or the same; and
-        how many rows are learnt again for that, if they come one by one. Pure."""
+        """Return the schema after the next rows of a table, which may have other kinds, other formats or more columns;
+        and the number of rows that are learnt again for it if they come one by one. Pure.
+        """
         replayed: set[int] = set()
         n = min(self.n_ + table.n, ROWS)
         is_look = any(self.n_ < count <= n for count in LOOKS)

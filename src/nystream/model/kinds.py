@@ -1,4 +1,4 @@
-"""Kinds of columns that the first rows of a model decide, while nobody declared them."""
+"""Infer the kinds of columns from the first rows of a model without a declared schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels as the learner has them, numbers, and its outputs as people have them: numbers, or names of classes."""
+"""Convert labels to the numbers of a learner, and its outputs to numbers or names of classes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Labels(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What was predicted, and what it is compared with, as numbers.
+    """Predictions, and the labels that they are compared with, as numbers.
 
     P (n, K) are the learner's outputs: -inf for classes that had not appeared at a row, nan where nothing was known at
     all. Y (n, K) are targets, or (n, 1) places of classes; nan where a row had no label.
@@ -44,7 +44,7 @@ class Scores(NamedTuple):
 
 
 def labels_in(table: Any, schema: Schema | None) -> Any:
-    """The target columns of a table, where the schema names them and the table has all of them; else None."""
+    """Return the target columns of a table if the schema names them and the table has all of them; else None."""
     if schema is None or not isinstance(table, Table) or not table.named or not schema.targets:
         return None
     if any(name not in table.columns for name in schema.targets):
@@ -62,7 +62,7 @@ def labels_of(
     places: dict[Any, int],
     at: Places | None,
 ) -> Labels:
-    """The labels of n rows as numbers; `outputs` of them where there are none to count.
+    """Return the labels of n rows as numbers; `outputs` columns of nan if there are no labels to count.
 
     `at` is what messages call a row; None: classes may be of several kinds.
     """
@@ -83,7 +83,7 @@ def labels_of(
 
 
 def answers(P: Array, task: str | None, classes: list[Any]) -> Any:
-    """Outputs (n, K) as predictions: (n,) or (n, K) numbers, or names of classes, None where none is known."""
+    """Return outputs (n, K) as predictions: numbers (n,) or (n, K), or names of classes, None for no class."""
     if task != "classification":
         return P[:, 0] if P.shape[1] == 1 else P
     found = np.full(len(P), None, dtype=object)
@@ -96,7 +96,7 @@ def answers(P: Array, task: str | None, classes: list[Any]) -> Any:
 
 
 def nothing(n: int, schema: Schema | None, task: str | None) -> Any:
-    """Predictions before the first label."""
+    """Return the predictions before the first label."""
     if task == "regression":
         targets = schema.targets if schema is not None else []
         return np.zeros((n, len(targets))) if len(targets) > 1 else np.zeros(n)

@@ -1,4 +1,4 @@
-"""Trained models from files, for whoever puts a face of another library on them."""
+"""Load trained models from files, for the estimators of other libraries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["load_trained"]
 
 
 def load_trained(path: str | os.PathLike[str], task: str, who: str) -> Model:
-    """The model of a file that was saved here, by a command, or from Python; `who` is for models of this task."""
+    """Load a model that an estimator, a command or Python has saved; `who` is an estimator for models of this task."""
     model = persist.load(path)
     if not isinstance(model, Model) or model.learner_ is None or model.schema_ is None:
         raise ValueError(f"{os.fspath(path)} holds no trained model of `save`")

@@ -52,42 +52,42 @@ class Model(Params):
     """A learner with the names and kinds of its columns, its target, its task and its classes.
 
     Rows are a pandas or polars frame, an Arrow table or record batch, a list of dicts, one dict, a structured array, a
-    matrix of numbers, or a sparse one (scipy), whose columns have no names. Columns are found by name, in any order: a
-    missing one is missing values, one that the schema does not know is reported once. Labels are numbers or names of
-    classes; a row without one (None, nan, "") is predicted and not learnt. A class that has not appeared yet cannot be
-    predicted: the very first prediction is None.
+    matrix of numbers, or a sparse matrix (scipy), whose columns have no names. Columns are found by name, in any order.
+    If a column is absent, its values are missing. A column that the schema does not know is reported once. Labels are
+    numbers or names of classes. A row without a label (None, nan, "") is predicted and not learnt. A class that has not
+    appeared yet cannot be predicted, so the very first prediction of a class is None.
 
-    Without a schema, the first rows tell the columns and their kinds. Both may still change during the first 1,000 rows
-    (fewer where rows are wide): a column `zip` that was "12345" becomes a category when "AB1" comes, and a column that
-    appears late is learnt from then on. The model then learns its first rows again, so that it is exactly the model
-    that would have known the kinds from the start. See `nystream.model.first_rows`.
+    Without a schema, the model finds the columns and their kinds in the first rows. Both may still change during the
+    first 1,000 rows (fewer if rows are wide): a column `zip` with "12345" becomes a category when "AB1" comes, and
+    columns that appear late are added. The model then learns its first rows again, so it equals a model that knew the
+    kinds from the start. See `nystream.model.first_rows`.
 
-    `predict` and all abilities that take rows change nothing, so that several threads may ask at once.
+    `predict` and all abilities that take rows change nothing, so several threads may call them at the same time.
 
     Parameters
     ----------
     learner : Learner or None
-        The pattern; it is cloned, never trained itself. None: `Auto()`, which needs no parameter.
+        The learner. It is cloned and never trained itself. None: `Auto()`, which needs no parameter.
     schema : Schema or None
-        None: told from the first rows. The kinds of a given schema never change.
+        None: inferred from the first rows. The kinds of a given schema never change.
     task : "regression", "classification", "novelty" or None
-        None: that of the schema or the learner. Where these do not say it, the labels of the first call with labels do:
-        strings and booleans are classes, floats are quantities, and whole numbers are classes only if they are 0..K-1
-        or 1..K, at most 20 distinct ones (`nystream.data.task.choose_task`). One whole number by itself, as the first
-        label of `step`, is a quantity: say task="classification" where it is a class.
+        None: the task of the schema or of the learner. If they have none, the labels of the first call with labels
+        decide: strings and booleans are classes, floats are quantities, and whole numbers are classes only if they are
+        0..K-1 or 1..K, at most 20 distinct ones (`nystream.data.task.choose_task`). A single whole number, as the first
+        label of `step`, is a quantity: pass task="classification" if it is a class.
     on_error : "raise" or "missing"
-        What becomes of a value that does not fit its column: an error that names it, or a missing value, which is
-        counted in `n_misfits`.
+        What happens to a value that does not fit its column: an error that names it, or it becomes a missing value,
+        which `n_misfits` counts.
     class_weight : None, "balanced" or dict of class to weight
         Weights of rows by their class, for learners that take weights; see `nystream.model.weighting`.
     mixed : bool
-        Whether names and numbers may be classes side by side. False: a label of another kind than the classes so far is
-        refused, since that is most often another target.
+        Whether names and numbers may both be classes. False: a label of another kind than the classes so far is an
+        error, because it is most often a label of another target.
     keep : int
-        Of the last rows, which explanations need and which are saved with the model; 0: none are.
+        Number of last rows that are kept. Explanations need them, and they are saved with the model. 0: none.
     waiting : int
-        Rows that may wait for their labels at the same time (`remember`). One more, and the oldest is forgotten:
-        `n_forgotten` counts these, and the first one is reported by a warning.
+        Number of rows that may wait for their labels at the same time (`remember`). If one more comes, the oldest is
+        dropped. `n_forgotten` counts dropped rows, and the first one gives a warning.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class Model(Params):
 
     @classmethod
     def around(cls, learner: Learner, schema: Schema | None = None, classes: list[Any] | None = None) -> Model:
-        """A model of a learner that is trained already, of the classes in the order of their numbers."""
+        """Return a model of a trained learner. The classes are in the order of their numbers."""
         kind = {"real": "regression", "none": "novelty"}.get(learner.labels, "classification")
         if kind == "classification" and (learner.labels != "class" or classes is None):
             raise ValueError(f"{learner!r} learnt classes: give their names in the order of their numbers")
@@ -176,7 +176,7 @@ class Model(Params):
     # -- properties -------------------------------------------------------------------------------------------------
     @property
     def task(self) -> str | None:
-        """ "regression", "classification", "novelty", or None while no label has told."""
+        """The task: "regression", "classification", "novelty", or None until a label shows it."""
         schema = self.schema_ or self.schema
         if schema is not None and schema.task is not None:
             return schema.task
@@ -185,24 +185,24 @@ class Model(Params):
         return {"sign": "classification", "class": "classification", "none": "novelty"}.get(self._pattern.labels)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name. `task` is the parameter, not the task that labels told."""
+        """Return the parameters by name. `task` is the parameter, not the task that the labels show."""
         return {**super().get_params(deep), "task": self._given_task}
 
     @property
     def classes(self) -> list[Any]:
-        """Names of the classes so far, in order of appearance, those that the schema declares before all others."""
+        """Names of the classes so far, in order of appearance; those that the schema declares come first."""
         if self.schema_ is not None:
             return list(self.classes_)
         return list(self.schema.classes or []) if self.schema is not None else []
 
     @property
     def target(self) -> Any:
-        """Name or names of what is predicted, or None."""
+        """Name or names of the predicted columns, or None."""
         schema = self.schema_ or self.schema
         return None if schema is None else schema.target
 
     def answers(self, P: Array) -> Any:
-        """Outputs of `run_scores` or `scores` as predictions: numbers, or names of classes."""
+        """Return outputs of `run_scores` or `scores` as predictions: numbers, or names of classes."""
         return answers(P, self.task, self.classes)
 
     def __repr__(self) -> str:
@@ -224,22 +224,22 @@ class Model(Params):
 
     @property
     def n_seen(self) -> int:
-        """Rows learnt."""
+        """Number of learnt rows."""
         return 0 if self.learner_ is None else self.learner_.n_seen
 
     @property
     def n_unlabelled(self) -> int:
-        """Rows that `run` and `step` predicted and did not learn, because they had no label."""
+        """Number of rows that `run` and `step` predicted and did not learn, because they had no label."""
         return self.n_unlabelled_
 
     @property
     def n_misfits(self) -> int:
-        """Values of learnt rows that did not fit their columns and count as missing (on_error="missing")."""
+        """Number of values of learnt rows that did not fit their columns and count as missing (on_error="missing")."""
         return self.n_misfits_
 
     @property
     def size(self) -> int:
-        """Stored points or features of the learner."""
+        """Number of stored points or features of the learner."""
         return 0 if self.learner_ is None else self.learner_.size
 
     @property
@@ -249,11 +249,11 @@ class Model(Params):
         return 0 if self.learner_ is None else self.learner_.nbytes + kept
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file, atomically; `nystream.load` goes on bit for bit."""
+        """Write the model to one file, atomically. `nystream.load` reads it, and the model continues bit for bit."""
         persist.save(self, path)
 
     def to_bytes(self) -> bytes:
-        """The model in the format of `save`; `nystream.from_bytes` reads it."""
+        """Return the model as bytes in the format of `save`, for `nystream.from_bytes`."""
         return persist.to_bytes(self)
 
     # -- predicting and learning -------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ class Model(Params):
         return waiting.remember(self, row)
 
     def label(self, id: int, y: Any, weight: float = 1.0) -> Any:
-        """Learn a remembered row with its label, and return what was predicted when it was remembered.
+        """Learn a remembered row with its label, and return the prediction that was made when it was remembered.
 
         Errors that are counted with the returned prediction are those of predictions made before any later label was
         read. A label that will never come is None: the row waits no more and is not learnt. ValueError where no row
@@ -350,16 +350,16 @@ class Model(Params):
 
     @property
     def remembered(self) -> dict[int, Any]:
-        """The predictions of the rows that wait for their labels, by id; the oldest first."""
+        """The predictions of the rows that wait for their labels, by id, the oldest first."""
         return {id: answer for id, (_, answer) in (self.waiting_ or {}).items()}
 
     @property
     def n_forgotten(self) -> int:
-        """Rows that were remembered and had to give way to later ones before their label came."""
+        """Number of remembered rows that were dropped for later ones before their label came."""
         return self.n_forgotten_
 
     def run_scores(self, rows: Any, y: Any = None, weights: Any = None) -> Scores:
-        """`run` with outputs and labels as numbers: what metrics compare."""
+        """Do `run` with outputs and labels as numbers, for metrics."""
         fresh = None if self.learner_ is not None and self.first_ is None else dict(self.__dict__)
         try:
             scores = learning.run(self, rows, y, weights)
@@ -373,7 +373,9 @@ class Model(Params):
         return scores
 
     def scores(self, rows: Any, ahead: int | None = None) -> Array:
-        """Outputs (n, K) of the learner; of classes one for each so far. Changes nothing. `ahead` as in `predict`."""
+        """Return the outputs (n, K) of the learner; for classes one column for each class so far. Changes nothing.
+        `ahead` as in `predict`.
+        """
         return self._scores(self._inputs(rows), checked_ahead(ahead))
 
     def _scores(self, X: Any, ahead: int | None) -> Array:
@@ -405,7 +407,7 @@ class Model(Params):
         return schema.parse(rows, on_error=self.on_error, report=self._report_unknown)
 
     def inputs(self, rows: Any) -> Array:
-        """The numbers (n, d) that the learner gets for rows now. Changes nothing."""
+        """Return the numbers (n, d) that the learner gets for rows now. Changes nothing."""
         X = self._inputs(rows)
         return X.numbers() if isinstance(X, RawBlock) else X
 
@@ -430,7 +432,9 @@ class Model(Params):
 
     # -- abilities of rows -------------------------------------------------------------------------------------------
     def probabilities(self, rows: Any, ahead: int | None = None) -> Array:
-        """(n, K) probabilities of the classes in the order of `classes`, rows summing to 1. `ahead` as in `predict`."""
+        """Return the probabilities (n, K) of the classes in the order of `classes`; each row sums to 1. `ahead` as in
+        `predict`.
+        """
         return self._probabilities(self.inputs(rows), checked_ahead(ahead))
 
     def _probabilities(self, X: Array, ahead: int | None = None) -> Array:
@@ -443,21 +447,21 @@ class Model(Params):
         return np.where(total > 0, P / np.where(total > 0, total, 1.0), 1 / max(k, 1))
 
     def predict_interval(self, rows: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
-        """Ends, shaped as predictions, of intervals that cover this share of the labels to come.
+        """Return the ends, shaped as predictions, of intervals that should contain this share of future labels.
 
         `ahead` as in `predict`: None for some later row, 1 for the next one.
         """
         return self.inner.predict_interval(self.inputs(rows), coverage, checked_ahead(ahead))
 
     def predict_quantile(self, rows: Any, q: Any, ahead: int | None = None) -> Array:
-        """What a share q of the labels of such rows are below, shaped as predictions; of several q one more axis.
+        """Return the q-quantiles of the labels, shaped as predictions; for several q with one more axis.
 
         `ahead` as in `predict`.
         """
         return self.inner.predict_quantile(self.inputs(rows), q, checked_ahead(ahead))
 
     def std(self, rows: Any) -> Array:
-        """Predictive standard deviations, shaped as predictions."""
+        """Return predictive standard deviations, shaped as predictions."""
         return self.inner.std(self.inputs(rows))
 
     def leverage(self, rows: Any) -> Array:
@@ -465,7 +469,7 @@ class Model(Params):
         return self.inner.leverage(self.inputs(rows))
 
     def averaged(self, rows: Any) -> Array:
-        """Outputs of the mean of all hypotheses so far: (n,), or (n, K) for several."""
+        """Return outputs of the mean of all hypotheses so far: (n,), or (n, K) for several outputs."""
         return self.inner.averaged(self.inputs(rows))
 
     # -- abilities of what was learnt --------------------------------------------------------------------------------
@@ -478,7 +482,7 @@ class Model(Params):
         return self.inner.regret_bound(norm2, changes=changes, against=against)
 
     def log_det(self) -> float:
-        """log det(A / lam) of the matrix that the learner keeps."""
+        """Return log det(A / lam) of the learner's metric or Gram matrix A."""
         return self.inner.log_det()
 
     def effective_dimension(self) -> float:
@@ -486,7 +490,7 @@ class Model(Params):
         return self.inner.effective_dimension()
 
     def online_dimension(self) -> float:
-        """Sum over rounds of s/(1 + s), s the leverage of the row when it arrived."""
+        """Return the sum over rounds of s/(1 + s), where s is the leverage of the row when it arrived."""
         return self.inner.online_dimension()
 
     def weights(self) -> dict[str, float]:
@@ -494,7 +498,8 @@ class Model(Params):
         return self.inner.weights()
 
     def alarms(self, *, warnings: bool = False) -> list[Any]:
-        """Drift alarms, in order: row, estimated change point, cause, columns and outcome; `str` tells them in words.
+        """Return the drift alarms in order: row, estimated change point, cause, columns and outcome; `str` describes an
+        alarm.
 
         With `warnings` the list has shifts of the inputs too that the loss did not confirm (`level` is "warning").
         """
@@ -509,7 +514,7 @@ class Model(Params):
         return [alarm._replace(columns=named(alarm.columns)) for alarm in records]
 
     def on_alarm(self, callback: Listener, *, warnings: bool = False) -> Listener:
-        """Call `callback(alarm)` at every drift alarm from now on, and at warnings too if `warnings`.
+        """Call `callback(alarm)` at every drift alarm from now on, with `warnings` also at warnings.
 
         `alarm` is a record as in `alarms()`. The callback is called when the `step` or `run` that raised the alarm has
         learnt its rows; if it raises, the exception comes out of that call, and the model has learnt the rows. It
@@ -526,11 +531,11 @@ class Model(Params):
     # -- asking ------------------------------------------------------------------------------------------------------
     @property
     def link(self) -> str | None:
-        """What makes probabilities of scores, where these are log odds: see `nystream.learners.links`."""
+        """The name in `nystream.learners.links` of the function from log odds to probabilities, or None."""
         return self.inner.link
 
     def can(self, ability: str) -> bool:
-        """Whether the model, for this task and with its parameters, has the ability of that name."""
+        """Return whether the model, with its task and parameters, has the ability of that name."""
         own = self.inner.can(ability) and ability in FORWARDED
         return own or (ability in FROM_ROWS and self._keeps_rows)
 
@@ -554,7 +559,8 @@ class Model(Params):
         coverage: float = 0.9,
         seed: int = 0,
     ) -> Importance:
-        """Shares of the columns, by name, in what the predictions depend on; they sum to 1. Pure, and bounded in time.
+        """Return the importance of the columns for the predictions, as shares by name that sum to 1. Pure, and bounded
+        in time.
 
         By how much the error grows when a column's values go to other rows: `importance().columns` has these figures,
         with intervals and, of `Auto`, what its learnt metrics say. The error is the squared error (several targets:
@@ -575,7 +581,8 @@ class Model(Params):
     def explain_row(
         self, row: Any, of: Any = None, *, background: Any = None, evaluations: int = EVALUATIONS, seed: int = 0
     ) -> Reasons:
-        """What each column adds to the prediction for one row, by name, beside the mean prediction. Pure.
+        """Return the contribution of each column to the prediction for one row, by name, beside the mean prediction.
+        Pure.
 
         The parts sum to the prediction minus the mean prediction over the background; see
         `nystream.explain.contributions`.
@@ -599,13 +606,14 @@ class Model(Params):
     def explain_rows(
         self, rows: Any, of: Any = None, *, background: Any = None, evaluations: int = EVALUATIONS, seed: int = 0
     ) -> list[Reasons]:
-        """`explain_row` for every row of a table."""
+        """Do `explain_row` for every row of a table."""
         return Explainer(self).explain_rows(rows, of, background, evaluations, seed)
 
     def partial_dependence(
         self, column: str, of: Any = None, *, points: int = 40
     ) -> tuple[npt.NDArray[Any], Array, Array]:
-        """Values of a column, the mean prediction over the last rows with that value in all of them, and each row's.
+        """Return values of a column, the mean prediction over the last rows if all have that value, and the prediction
+        of each row.
 
         Of numbers and times, evenly spaced quantiles; of categories and text the most frequent ones, None being a
         missing one. The third are the predictions (rows, values) that the second (values,) is the mean of. Of classes
@@ -618,7 +626,8 @@ class Model(Params):
         return Explainer(self).explain()
 
     def learnt_shares(self) -> dict[str, float] | None:
-        """Shares of the columns, by name, in the distances that `Auto` has learnt; None where there are none (yet).
+        """Return the shares of the columns, by name, in the distances that `Auto` has learnt; None if there are none
+        yet.
 
         Read off, not measured: cheap enough for a reading along the stream. Pure.
         """
@@ -632,7 +641,7 @@ class Model(Params):
 
     # -- changes other than learning rows ------------------------------------------------------------------------------
     def declare(self, classes: Any) -> None:
-        """There are these classes too, whether seen or not, in this order after those so far."""
+        """Declare classes, whether they have appeared or not. They follow those so far, in this order."""
         changing.declare_classes(self, classes)
 
     def prepare(self, rows: Any, weights: Any = None) -> None:
@@ -643,14 +652,14 @@ class Model(Params):
         changing.prepare(self, rows, weights)
 
     def widen(self, names: Sequence[str] | Mapping[str, str]) -> None:
-        """Columns that appear late, by name, or with their kinds where they are not numbers.
+        """Add columns that appear late: names, or a dict of names to kinds if they are not numbers.
 
         They were 0 in every row so far, or missing, as the learner has it. `Auto` takes new columns of every kind.
         """
         changing.widen(self, names)
 
     def admit(self, rows: Any) -> None:
-        """Add the columns that rows have and the model does not know, with the kinds that their values tell.
+        """Add the columns of these rows that the model does not know, with the kinds of their values.
 
         Rows that do not fit are refused before anything changes. While the first rows still tell the kinds of columns,
         `run` and `step` add columns themselves, and this does nothing.
@@ -682,7 +691,7 @@ class Model(Params):
         self.schema_, self.classes_, self.counts_, self.notes_ = schema, list(schema.classes or []), [], {}
 
     def open_for(self, task: str, columns: Any) -> None:
-        """Begin with the columns of a schema, or of rows, for a task; the first rows may still change their kinds."""
+        """Start with the columns of a schema, or of rows, for a task. The first rows may still change the kinds."""
         if isinstance(columns, Schema):
             self.first_, schema = FirstRows(), columns
         else:
@@ -744,7 +753,7 @@ class Model(Params):
     # -- the learner inside ------------------------------------------------------------------------------------------
     @property
     def inner(self) -> Learner:
-        """The learner inside: the trained one, or before the first label what will be trained."""
+        """The trained learner, or the learner that will be trained after the first label."""
         if self.learner_ is not None:
             return self.learner_
         return self._pattern if self.task is None else self._fresh(self.task)

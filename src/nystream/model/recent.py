@@ -87,7 +87,7 @@ class Recent(Params):
             kept[t % self.capacity] = None if value is None else str(value)[:LONGEST]
 
     def step(self, x: Array, y: float) -> None:
-        """One row of numbers with one number for a label."""
+        """Add one row of numbers with one number as its label."""
         ring = self.numbers_
         if len(ring.store_) < self.capacity:
             self.extend(x[None], np.array([[y]]))
@@ -119,7 +119,7 @@ class Recent(Params):
         return found
 
     def changed(self, kinds: Mapping[str, str], fill: float = np.nan, names: Mapping[str, str] | None = None) -> Recent:
-        """The same rows for other columns: new ones have `fill` everywhere; `names` says what old ones are called."""
+        """Return the same rows for other columns: new ones contain `fill`; `names` maps old names to new ones."""
         twin = Recent(kinds, self.outputs, self.capacity)
         called = names or {}
         old = {called.get(name, name): values for name, values in self.columns.items()}
@@ -130,7 +130,7 @@ class Recent(Params):
         return twin
 
     def without(self, columns: Mapping[str, Any], Y: Array) -> Recent:
-        """The rows but for those that are equal to one of these."""
+        """Return the rows except those that are equal to one of these."""
         gone = {self._key(columns, Y, i) for i in range(len(Y))}
         own, labels = self.columns, self.labels
         left = np.array([i for i in range(len(self)) if self._key(own, labels, i) not in gone], dtype=np.intp)
@@ -157,7 +157,7 @@ class Recent(Params):
 
 
 def capacity_for(kinds: Mapping[str, str], outputs: int, wanted: int = KEPT) -> int:
-    """Rows that are kept of such columns; 0: none."""
+    """Return how many rows of such columns are kept; 0 for none."""
     row = 8 * outputs + sum(WORD if kind in WORDS else 8 for kind in kinds.values())
     capacity = min(wanted, MOST // row)
     return capacity if capacity >= min(FEWEST, wanted) else 0

@@ -19,7 +19,7 @@ Of classes: `rows`, `mistakes`, and `counts` of the classes."""
 
 
 def add_rows(score: Score | None, scores: Scores, task: str | None) -> Score | None:
-    """The sums with the rows of a block; None while there was none."""
+    """Return the sums with the rows of a block added. The sums are None before the first block."""
     if task not in ("regression", "classification"):
         return score
     P, Y = scores
@@ -71,7 +71,7 @@ def add_class(score: Score | None, predicted: int, k: int) -> Score:
 
 
 def add_scores(a: Score | None, b: Score | None) -> Score | None:
-    """The sums over the rows of both."""
+    """Return the sums over the rows of both scores."""
     if a is None or b is None:
         return a or b
     rows = a["rows"] + b["rows"]

@@ -1,4 +1,4 @@
-"""A learner for a task: the default where none was chosen; of classes in its own setting or wrapped; or a refusal."""
+"""Choose and check the learner for a task: the default, one with its setting for classes, or a wrapped one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ __all__ = ["algorithm", "check_class", "check_sparse", "for_task"]
 
 
 def algorithm(learner: Learner) -> str:
-    """The name of the algorithm inside scalings and codes of classes."""
+    """Return the name of the algorithm inside scalings and codes of classes."""
     return algorithm(learner.learner) if isinstance(learner, Wrapper) else type(learner).__name__
 
 
 def for_task(learner: Learner | None, task: str, d: int) -> Learner:
-    """A fresh learner for the task: the default one for None, one of classes in its own setting or wrapped."""
+    """Return a new learner for the task: the default one for None; for classes one with its own setting for classes, or
+    wrapped.
+    """
     if task == "novelty":
         fresh = default_novelty(d) if learner is None else learner.clone()
         if fresh.labels != "none":
@@ -45,7 +47,7 @@ def _classes_only(learner: Learner) -> str:
 
 
 def check_class(learner: Learner, label: Any) -> None:
-    """Refuse a fraction as the first label of a learner of classes, where nobody said that these are classes."""
+    """Raise an error for a fraction as the first label of a learner of classes, if nobody declared the task."""
     if isinstance(label, (float, np.floating)) and not float(label).is_integer():
         raise ValueError(
             f"label {float(label)!r}: {algorithm(learner)} {_classes_only(learner)}, or a schema with "
@@ -54,7 +56,7 @@ def check_class(learner: Learner, label: Any) -> None:
 
 
 def check_sparse(learner: Learner, width: int | None) -> None:
-    """Refuse sparse rows of so many columns (None: rows are not sparse) for a learner that takes none."""
+    """Raise an error for sparse rows with so many columns (None: rows are not sparse), if the learner takes none."""
     if width is not None and not learner.takes_sparse:
         raise ValueError(
             f"rows are sparse with {width:,} columns, which {algorithm(learner)} does not take; use Auto, SparseLinear "

@@ -39,7 +39,7 @@ def remember(model: Model, row: Any) -> int:
 
 
 def label(model: Model, id: int, y: Any, weight: float) -> Any:
-    """Learn the row with this id, and return what was predicted for it; see `Model.label`."""
+    """Learn the row with this id, and return its prediction; see `Model.label`."""
     waiting = {} if model.waiting_ is None else model.waiting_
     if isinstance(id, bool) or not isinstance(id, (int, np.integer)) or id not in waiting:
         raise ValueError(f"no row with id {id!r} waits for a label: {_why_not_waiting(model, id)}")

@@ -1,4 +1,4 @@
-"""Weights of rows by class: given, or balanced."""
+"""Weights of rows by class: given by the user, or balanced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ClassWeight: TypeAlias = "str | Mapping[Any, float] | None"
 
 
 def checked_weight(class_weight: Any) -> Any:
-    """None, "balanced", or a dict of class to weight; or a ValueError."""
+    """Return None, "balanced", or a dict of class to weight; raise a ValueError for anything else."""
     if class_weight is None or class_weight == BALANCED:
         return class_weight
     if not isinstance(class_weight, Mapping):
@@ -31,7 +31,7 @@ def checked_weight(class_weight: Any) -> Any:
 def weigh_rows(
     Y: Array, classes: list[Any], weights: Array | None, class_weight: ClassWeight, counts: list[int]
 ) -> tuple[Array | None, list[int]]:
-    """Weights of rows with the labels Y (n, 1), and how many rows of each class there are now.
+    """Return the weights of rows with labels Y (n, 1), and the number of rows of each class so far.
 
     "balanced": a row of a class that n_c of the n rows so far have, itself included, weighs n / (K n_c), K being the
     number of classes so far: all classes have had the same weight in the end, and no row needs those after it.

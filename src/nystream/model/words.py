@@ -15,7 +15,9 @@ MOST_NAMED = 4
 
 
 def sentence(importance: Importance, recent: float | None, alarms: Sequence[int] | None) -> str:
-    """As "mostly dep_delay and carrier; relies on the last 100 rows for 20 percent; one drift alarm at row 8,120"."""
+    """Return a sentence such as "mostly dep_delay and carrier; relies on the last 100 rows for 20 percent; one drift
+    alarm at row 8,120".
+    """
     parts = [_columns(importance)]
     if recent is not None:
         parts.append(f"relies on the last 100 rows for {100 * recent:.0f} percent")

@@ -90,7 +90,9 @@ def curves(
 
 
 def draw_lines(axes: Axes, results: Sequence[Result], y: str, x: str = "n", *, log: str = "") -> list[Tag]:
-    """The lines of `curves` in given axes, and their names; colours go by position, so that panels agree."""
+    """Draw the lines of `curves` in given axes, and return their names. The position of a learner decides its colour,
+    so panels agree.
+    """
     one_of("log", log, ("", "x", "y", "xy", "yx"))
     lines = [_points(result, x, y, log) for result in results]
     if not any(len(ys) for _, ys in lines):
@@ -114,7 +116,9 @@ def draw_lines(axes: Axes, results: Sequence[Result], y: str, x: str = "n", *, l
 
 
 def name_lines(figure: Figure, panels: Sequence[tuple[Axes, list[Tag]]]) -> None:
-    """Names at the ends of the lines, or a legend where there are too many; last of all, as it measures the layout."""
+    """Write names at the ends of the lines, or a legend if there are too many. Call it last, because it measures the
+    layout.
+    """
     figure.set_layout_engine("tight")
     figure.draw_without_rendering()
     for axes, tags in panels:
@@ -132,20 +136,22 @@ def name_lines(figure: Figure, panels: Sequence[tuple[Axes, list[Tag]]]) -> None
 
 
 def axis_name(column: str) -> str:
-    """The words for a column."""
+    """Return the name of a column for an axis."""
     metric, at, window = column.partition("@")
     words = NAMES.get(metric, metric.replace("_", " "))
     return f"{words}, last {int(window):,} rows" if at else words
 
 
 def of_predictions(column: str) -> bool:
-    """Whether a column is a metric of predictions, not read off the learner (`weights[part]`, `size`)."""
+    """Return whether a column is a metric of predictions, not a number that the learner reports (`weights[part]`,
+    `size`).
+    """
     kind = METRICS.get(column.partition("@")[0].partition("[")[0])
     return kind is None or issubclass(kind, Metric)
 
 
 def sane(lines: list[Array], far: float = FAR) -> list[Array]:
-    """The lines that have not diverged."""
+    """Return the lines that have not diverged."""
     typical = float(np.median([abs(ys[-1]) for ys in lines]))
     return [ys for ys in lines if abs(ys[-1]) <= far * typical] if typical > 0 else lines
 

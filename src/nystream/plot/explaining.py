@@ -1,4 +1,4 @@
-"""What predictions depend on: importance of columns with intervals, and the course of one column."""
+"""Charts of importance of columns with intervals, and of the predictions along one column."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LINES = 40
 def importance_chart(
     importance: Importance, *, title: str | None = None, size: tuple[float, float] | None = None
 ) -> Figure:
-    """Draw how much larger the error gets without each column: bars, and lines for the intervals.
+    """Draw how much larger the error is without each column: a bar for each column, and a line for its interval.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def partial_dependence(
     title: str | None = None,
     size: tuple[float, float] = (7.2, 4.2),
 ) -> Figure:
-    """Draw the mean prediction over a model's last rows for every value of one column, and some of those rows alone.
+    """Draw the mean prediction over a model's last rows for each value of one column, and the predictions of some rows.
 
     Of classes it is the probability of `of`, by default the last class; see `Model.partial_dependence`. Times are drawn
     as points at times of rows, since nothing is known in between.

@@ -1,4 +1,4 @@
-"""A forecast: the last labels, the next ones, and intervals around them."""
+"""A chart of a forecast: the last labels, the next ones, and intervals around them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A figure as SVG that stands inside an HTML page: no files, no network, and colours that the page decides."""
+"""Convert a figure to SVG inside an HTML page: no files, no network, and colours that the page decides."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DARK = {"ink": "#dcdcdc", "paper": "#17191c", "grid": "#2f3338", "spine": "#7076
 
 
 def inlined(figure: Figure, key: str, label: str) -> str:
-    """The figure as an `<svg>` element.
+    """Return the figure as an `<svg>` element.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Names beside what they name, without overlaps: at the ends of lines, or around points."""
+"""Place names without overlaps: at the ends of lines, or around points."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def at_ends(axes: Axes, tags: Sequence[Tag]) -> bool:
 
 
 def spread(wanted: Array, step: float, low: float, high: float) -> Array:
-    """Heights at least `step` apart and inside [low + step/2, high - step/2], least squares near the wanted ones.
+    """Return heights at least `step` apart and inside [low + step/2, high - step/2], as near as possible to the wanted
+    ones (least squares).
 
     With z_i = height of the i-th from below minus i * step, the heights must not decrease in z: isotonic regression,
     by pooling neighbours that violate it, and clipping to the range that is left.

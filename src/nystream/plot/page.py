@@ -1,4 +1,4 @@
-"""The frame of an HTML page that needs nothing but itself: style sheet, head, tables."""
+"""The frame of a self-contained HTML page: style sheet, head, tables."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _PAGE = """<!DOCTYPE html>
 
 
 def page(title: str, lead: str, sections: Iterable[str], footer: str) -> str:
-    """A whole page; the sections are HTML, everything else is text. The browser is told to fetch and run nothing."""
+    """Return a whole page. The sections are HTML, everything else is text. The browser loads and runs nothing."""
     shades = {name: _variables(colors) for name, colors in (("light", LIGHT), ("dark", DARK))}
     return _PAGE.format(
         title=html.escape(title),
@@ -78,12 +78,12 @@ def page(title: str, lead: str, sections: Iterable[str], footer: str) -> str:
 
 
 def section(title: str, *parts: str) -> str:
-    """A heading and what stands below it, which is HTML."""
+    """Return a heading with its content, which is HTML."""
     return f"<section><h2>{html.escape(title)}</h2>\n" + "\n".join(parts) + "\n</section>"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], words: bool = False) -> str:
-    """A table; header cells are text (over `words`, or over numbers), the others are made by `cell`."""
+    """Return a table. Header cells are text (over `words`, or over numbers), and `cell` makes the others."""
     opening = '<th class="words">' if words else "<th>"
     head = "".join(f"{opening}{html.escape(name)}</th>" for name in header)
     body = "\n".join(f"<tr>{''.join(row)}</tr>" for row in rows)
@@ -91,7 +91,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], words: bool = Fa
 
 
 def cell(text: str, kind: str = "", key: str | None = None, code: bool = False) -> str:
-    """A cell of text: of a class of the style sheet, after a line in the colour `key`, or in the letters of code."""
+    """Return a cell of text: with a class of the style sheet, after a line of colour `key`, or in the font of code."""
     content = html.escape(text)
     content = f"<code>{content}</code>" if code else content
     mark = f'<span class="key" style="{html.escape(key)}"></span>' if key is not None else ""
@@ -100,7 +100,7 @@ def cell(text: str, kind: str = "", key: str | None = None, code: bool = False) 
 
 
 def pairs(values: Mapping[str, str]) -> str:
-    """A table of names and values without a header; values of several lines keep them, in letters of one width."""
+    """Return a table of names and values without a header. A value of several lines is shown in a fixed-width font."""
     kinds = {name: "words lines" if "\n" in value else "words" for name, value in values.items()}
     rows = "\n".join(f"<tr>{cell(name)}{cell(value, kinds[name])}</tr>" for name, value in values.items())
     return f'<div class="wide"><table><tbody>{rows}</tbody></table></div>'

@@ -30,7 +30,8 @@ def race_chart(
     title: str | None = None,
     log: str = "",
 ) -> Figure:
-    """Draw a comparison: the metric so far, over a window, the regret (each where measured), and metric against speed.
+    """Draw a comparison: the metric over all rows so far and over a window, the regret, and the metric against speed.
+    Panels without readings are left out.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def heading(panel: str, comparison: Comparison) -> str:
 
 
 def draw_speed(axes: Axes, comparison: Comparison, name: str, log: str) -> list[Tag]:
-    """Each learner as a point: rows per second and last reading; a triangle at the top if it diverged."""
+    """Draw each learner as a point: rows per second and last reading. A diverged learner is a triangle at the top."""
     frame(axes, "rows per second", "", "x" + log)
     finals = {r.name: r.final[name] for r in comparison if r.seconds > 0 and math.isfinite(r.final.get(name, math.nan))}
     kept = [float(values[0]) for values in sane([np.array([value]) for value in finals.values()])] if finals else []

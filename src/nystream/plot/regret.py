@@ -1,4 +1,4 @@
-"""Regret against what theory allows."""
+"""A chart of regret beside its bound."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FAR = 5.0
 def regret_chart(
     results: Sequence[Result], *, title: str | None = None, size: tuple[float, float] = (7.2, 4.2)
 ) -> Figure:
-    """Draw the regret of each learner that has one and, dotted in the same colour, its bound where it was measured.
+    """Draw the regret of each learner that has one. Its bound, where it was measured, is dotted in the same colour.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["roc_chart"]
 def roc_chart(
     curves: Mapping[str, ROC], path: str | os.PathLike[str] | None = None, *, title: str | None = None
 ) -> Figure:
-    """Draw true against false positive rates; the legend tells each curve's area.
+    """Draw true positive rates against false positive rates. The legend gives the area of each curve.
 
     Parameters
     ----------

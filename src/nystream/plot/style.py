@@ -1,4 +1,4 @@
-"""How every plot looks: colours that colour-blind readers can tell apart, few lines, a light grid."""
+"""The style of all charts: colours that colour-blind readers can distinguish, few lines, a light grid."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ DECADES = 2.5
 
 
 def blank(width: float, height: float) -> Figure:
-    """A figure in inches that belongs to no window and to no global state."""
+    """Return a figure, its size in inches, that belongs to no window and to no global state."""
     figure = Figure(figsize=(width, height), dpi=150, facecolor="white")
     FigureCanvasAgg(figure)
     return figure
@@ -83,12 +83,12 @@ def show_dates(axes: Axes) -> None:
 
 
 def line_style(i: int) -> dict[str, Any]:
-    """Colour and dashes of line i: all pairs differ for 28 lines."""
+    """Return colour and dashes of line i. All pairs differ for 28 lines."""
     return {"color": PALETTE[i % len(PALETTE)], "linestyle": DASHES[i // len(PALETTE) % len(DASHES)]}
 
 
 def frame(axes: Axes, x: str, y: str, log: str = "") -> None:
-    """Axis names, scales, a light grid behind the lines, and no box."""
+    """Set the names and scales of the axes and a light grid behind the lines, and remove the box."""
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -112,7 +112,7 @@ def frame(axes: Axes, x: str, y: str, log: str = "") -> None:
 
 
 def tick_logs(axes: Axes) -> None:
-    """On a logarithmic axis of few decades, ticks at 1, 2 and 5 in each; call it when the limits are final."""
+    """Set ticks at 1, 2 and 5 in each decade of a logarithmic axis with few decades. Call it after setting limits."""
     for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
         if axis.get_scale() == "log" and math.log10(high / low) < DECADES:
             axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -121,7 +121,7 @@ def tick_logs(axes: Axes) -> None:
 
 
 def titled(axes: Axes, title: str | None) -> None:
-    """A title above the left edge, where reading starts."""
+    """Write a title above the left edge of the axes."""
     if title:
         axes.set_title(title, loc="left", fontsize=LARGE, color=INK, pad=10)
 

@@ -1,4 +1,4 @@
-"""Shares over the stream, as a stack of areas: what a learner's parts count for, and what columns do."""
+"""Charts of shares along the stream as stacked areas: weights of the parts of a learner, and importance of columns."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ FAINT = 0.5
 
 
 def has_weights(result: Result) -> bool:
-    """Whether there are weights to draw: two readings of two parts."""
+    """Return whether there are weights to draw: two readings of two parts."""
     return _has(result, Weights)
 
 
 def has_importance(result: Result) -> bool:
-    """Whether there are columns to draw: two readings of two."""
+    """Return whether there is importance to draw: two readings of two columns."""
     return _has(result, ImportanceShares)
 
 
@@ -53,7 +53,8 @@ def weights_chart(result: Result, *, title: str | None = None, size: tuple[float
 
 
 def importance_over_time(result: Result, *, title: str | None = None, size: tuple[float, float] = (7.2, 4.2)) -> Figure:
-    """Draw the shares of the columns in what predictions depend on, over the rows; the least of many as one.
+    """Draw the importance of the columns along the rows. If there are many columns, the least important are drawn as
+    one.
 
     Parameters
     ----------

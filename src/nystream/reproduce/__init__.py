@@ -1,4 +1,4 @@
-"""The tables and figures of the papers, done again: `nystream reproduce NAME`."""
+"""The tables and figures of the papers, computed again: `nystream reproduce NAME`."""
 
 from nystream.reproduce.experiment import Experiment, Setting
 from nystream.reproduce.outcome import Outcome

@@ -1,4 +1,4 @@
-"""The plot of a record: its panels side by side, then its pictures."""
+"""Draw the plot of a record: its panels side by side, then its pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An experiment of a paper: what it is, what it needs, and the function that does it again."""
+"""An experiment of a paper: its description, its datasets, and the function that computes it again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Setting:
-    """How an experiment is run.
+    """The settings with which an experiment is run.
 
     Attributes
     ----------

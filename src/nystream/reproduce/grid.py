@@ -1,4 +1,4 @@
-"""Which tables and figures of the four papers are done again, and where results differ from the published ones."""
+"""The list of the tables and figures of the four papers: those that are computed again, and the results that differ."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Difference:
-    """A published result, what was found here, and why they differ; `here` is made from the figures of the record."""
+    """A published result, the result here, and why they differ; `here` is made from the figures of the record."""
 
     published: str
     here: Callable[[Outcome], str]

@@ -1,4 +1,4 @@
-"""How a curve grows: its exponent at the end, and whether a logarithm or a root of the rounds explains it better."""
+"""Measure how a curve grows: its exponent at the end, and whether a logarithm or a root of the rounds fits better."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Growth:
 
 
 def growth(rounds: Array, values: Array) -> Growth:
-    """Of a curve that is known at some rounds."""
+    """Return the growth of a curve that is known at some rounds."""
     late, middle = rounds >= rounds[-1] / 4, rounds >= rounds[-1] / 16
     first, last = (slope(rounds[part], values[part]) for part in (middle & ~late, late))
     T, R = np.asarray(rounds[middle], dtype=float), values[middle]
@@ -34,7 +34,7 @@ def growth(rounds: Array, values: Array) -> Growth:
 
 
 def slope(x: Array, y: Array) -> float:
-    """Least-squares slope of log y against log x; not a number where a value is not positive."""
+    """Return the least-squares slope of log y against log x; nan if a value is not positive."""
     if len(x) < 2 or np.any(np.asarray(y) <= 0):
         return float("nan")
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])

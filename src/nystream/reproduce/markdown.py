@@ -1,4 +1,4 @@
-"""Records as Markdown: one section each, or the whole page."""
+"""Convert records to Markdown: one section each, or the whole page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ others were measured by that command. Errors are progressive: every row is predi
 
 
 def page(records: Iterable[Record]) -> str:
-    """All records under one heading."""
+    """Return all records under one heading."""
     records = list(records)
     columns = ("paper", "what", "here", "state")
     rows = tuple((i.paper, i.what, ", ".join(f"[{e}](#{e})" for e in i.experiments), i.state) for i in GRID)
@@ -31,7 +31,7 @@ def page(records: Iterable[Record]) -> str:
 
 
 def section(record: Record, folder: str = "") -> str:
-    """A record: what, from where, how, the tables, the plot, the remarks."""
+    """Return a record as a section: what it is, its source, the method, the tables, the plot, the remarks."""
     parts = [f"## {record.name}", f"**{record.title}** {record.source}", record.protocol]
     if record.quick:
         parts.append("*A quick run: fewer rows, shuffles or settings than the protocol says; not to be quoted.*")

@@ -1,4 +1,4 @@
-"""What an experiment found: tables, panels of a plot, and remarks, as plain values that JSON can hold."""
+"""The outcome of an experiment: tables, panels of a plot, and remarks, as plain values that JSON can hold."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Cell: TypeAlias = "str | int | float | None"
 
 @dataclass(frozen=True)
 class Table:
-    """Figures in rows; None is a figure that nobody gave or that could not be had.
+    """Figures in rows. None is a figure that was not published or could not be computed.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Outcome:
     pictures: tuple[Picture, ...] = field(default=(), compare=False)
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it, without the pictures."""
+        """Return the outcome as JSON can hold it, without the pictures."""
         return {
             "tables": [vars(t) for t in self.tables],
             "panels": [{**vars(p), "lines": [vars(line) for line in p.lines]} for p in self.panels],
@@ -97,7 +97,7 @@ class Outcome:
 
     @classmethod
     def read(cls, plain: dict[str, Any]) -> Outcome:
-        """The opposite of `plain`."""
+        """Read the output of `plain`."""
         tables = (
             Table(t["title"], tuple(t["columns"]), tuple(map(tuple, t["rows"])), t["digits"]) for t in plain["tables"]
         )

@@ -1,4 +1,4 @@
-"""A finished experiment as a file: what was found, with which code, on which machine, in how many seconds."""
+"""Files of finished experiments: the outcome, the code, the machine and the seconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKAGES = ("nystream", "numpy", "scipy")
 
 @dataclass(frozen=True)
 class Record:
-    """An outcome and what is to be known about it."""
+    """An outcome, and how it was computed."""
 
     name: str
     title: str
@@ -39,20 +39,20 @@ class Record:
     whole: bool = False
 
     def save(self, path: Path) -> None:
-        """As JSON."""
+        """Write the record as JSON."""
         plain = {**{k: v for k, v in vars(self).items() if k != "outcome"}, **self.outcome.plain()}
         path.write_text(json.dumps(plain, indent=1, allow_nan=False) + "\n")
 
     @classmethod
     def load(cls, path: Path) -> Record:
-        """What `save` wrote."""
+        """Read the output of `save`."""
         plain = json.loads(path.read_text())
         outcome = Outcome.read({key: plain.pop(key) for key in ("tables", "panels", "remarks")})
         return cls(**plain, outcome=outcome)
 
 
 def perform(experiment: Experiment, setting: Setting) -> Record:
-    """Run it and note the circumstances."""
+    """Run an experiment and record code, machine and seconds."""
     start = time.perf_counter()
     outcome = experiment.run(setting)
     return Record(

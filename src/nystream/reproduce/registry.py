@@ -12,7 +12,7 @@ EXPERIMENTS: dict[str, Experiment] = {e.name: e for module in (nolana, ilk, pkaw
 
 
 def find(name: str) -> Experiment:
-    """The experiment of that name, or an error that lists them."""
+    """Return the experiment of that name, or raise an error that lists all names."""
     if name not in EXPERIMENTS:
         raise ValueError(f"no experiment is called {name!r}; there are {', '.join(EXPERIMENTS)}")
     return EXPERIMENTS[name]

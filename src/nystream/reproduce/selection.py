@@ -1,4 +1,4 @@
-"""Settings chosen on a prefix that is never reported, by a grid that grows where its best value is at an edge."""
+"""Choose settings on a prefix that is never reported, by a grid that grows where its best value is at an edge."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class Choice:
     edges: tuple[str, ...]
 
     def text(self) -> str:
-        """As "eta 0.3, lam 0*", a star at an edge."""
+        """Return the setting as text, such as "eta 0.3, lam 0*"; a star marks an edge."""
         return ", ".join(f"{k} {v:.3g}{'*' if k in self.edges else ''}" for k, v in self.setting.items())
 
 
 def choose(
     score: Callable[[dict[str, float]], float], grid: Grid, *, fixed: tuple[str, ...] = (), extensions: int = EXTENSIONS
 ) -> Choice:
-    """The setting with the lowest score over the grid, which is extended while the best value is at an edge.
+    """Return the setting with the lowest score over the grid, which is extended while the best value is at an edge.
 
     An axis of positive values goes on by the ratio of its last two values; a value of 0 is a natural end. Settings that
     fail (ValueError, a score that is not finite) count as infinitely bad.

@@ -1,4 +1,4 @@
-"""Any learner as a river classifier."""
+"""A river classifier around any learner."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ __all__ = ["KernelClassifier"]
 
 
 class KernelClassifier(Named, MiniBatchClassifier):
-    """Any nystream learner as a river classifier, for any number of classes.
+    """A river classifier around any nystream learner, for any number of classes.
 
-    Labels may be anything hashable and new ones may appear at any time: exact for least squares, from scratch for the
-    other losses. How classes reach the learner and how scores become probabilities: `nystream.compose.classes` and
-    `nystream.compose.probabilities`. Features and weights as in `KernelRegressor`.
+    Labels may be any hashable values, and new labels may appear at any time. Least squares learns a new class exactly;
+    other losses start it with an untrained learner. `nystream.compose.classes` describes how learners learn classes,
+    and `nystream.compose.probabilities` how scores become probabilities. Features and weights are as in
+    `KernelRegressor`.
 
     Parameters
     ----------
@@ -66,14 +67,14 @@ class KernelClassifier(Named, MiniBatchClassifier):
         self._labels = numbers
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
-        """Probability of every label seen so far; empty before the first."""
+        """Return the probability of every label seen so far; empty before the first."""
         if self._model is None or not self._labels:
             return {}
         P = self._model.probabilities(self._asked(x), NEXT)[0]
         return dict(zip(self._labels, P.tolist(), strict=True))
 
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
-        """The label with the largest score; None before the first row."""
+        """Return the label with the largest score; None before the first row."""
         if self._model is None or not self._labels:
             return None
         best = int(self._scores(x)[0].argmax())
@@ -87,13 +88,13 @@ class KernelClassifier(Named, MiniBatchClassifier):
         self._labels = numbers
 
     def predict_proba_many(self, X: Any) -> Any:
-        """Probabilities as a frame of the same library, one column per label."""
+        """Return probabilities as a frame of the same library, with one column per label."""
         block = self._frame(X)
         P = np.zeros((len(block), 0)) if self._model is None else self._model.probabilities(block, NEXT)
         return frames.to_native_frame(dict(zip(self._labels, P.T, strict=True)), like=frames.into_frame(X))
 
     def predict_many(self, X: Any) -> Any:
-        """Labels as a series of the same library."""
+        """Return labels as a series of the same library."""
         block, labels = self._frame(X), list(self._labels)
         known = self._model is not None and labels
         chosen = (

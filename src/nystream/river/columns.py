@@ -20,12 +20,12 @@ BLANK = "(none)"
 
 
 class Columns:
-    """Names of features -> columns of the learner, in order of appearance (within a row: by name).
+    """Maps names of features to columns of the learner, in order of appearance (within a row: by name).
 
     Parameters
     ----------
     blank : float
-        What a feature that is absent, None or NaN becomes: nan for a learner that takes missing values, else 0. A
+        The value of a feature that is absent, None or NaN: nan for a learner that accepts missing values, else 0. A
         feature that appears late counts as 0 in every earlier row.
     """
 
@@ -34,11 +34,11 @@ class Columns:
         self.places: dict[Hashable, int] = {}
 
     def width(self, new: int = 0) -> int:
-        """Columns of a row once `new` names are added; one blank column while there is no name."""
+        """Return the number of columns after `new` names are added; one blank column while there is no name."""
         return max(1, len(self.places) + new)
 
     def new(self, names: Iterable[Hashable]) -> list[Hashable]:
-        """The names without a column, in an order that does not depend on the order given."""
+        """Return the names without a column, in an order that does not depend on the order given."""
         return sorted((n for n in names if n not in self.places), key=lambda n: (type(n).__name__, str(n)))
 
     def add(self, names: list[Hashable]) -> None:
@@ -46,7 +46,9 @@ class Columns:
             self.places[name] = len(self.places)
 
     def texts(self, new: Iterable[Hashable] = ()) -> list[str]:
-        """The names, `new` ones after them, as different strings; one for the blank column while there is no name."""
+        """Return the names, with `new` ones after them, as different strings; one for the blank column while there is
+        no name.
+        """
         found: dict[str, None] = {}
         for name in (*self.places, *new):
             text = str(name)
@@ -56,14 +58,14 @@ class Columns:
         return list(found) or [BLANK]
 
     def named(self, x: Features) -> dict[str, Any]:
-        """The values of x by names that are strings: those of their columns, and for new features their own."""
+        """Return the values of x by strings: the names of their columns, and for new features their own names."""
         known = dict(zip(self.places, self.texts(), strict=False))
         new = self.new(x)
         known |= dict(zip(new, self.texts(new)[len(self.places) :], strict=True))
         return {known[name]: value for name, value in x.items()}
 
     def row(self, x: Features) -> Array:
-        """The numbers of x in their columns; names without a column are left out."""
+        """Return the numbers of x in their columns. Names without a column are left out."""
         if x.keys() == self.places.keys():
             try:
                 row = np.frombuffer(array("d", map(x.__getitem__, self.places)))
@@ -79,7 +81,7 @@ class Columns:
         return row
 
     def block(self, X: Array, names: list[Hashable]) -> Array:
-        """The columns of X, which have these names and perhaps nan, in their places."""
+        """Return the columns of X, which have these names and perhaps nan, in their places."""
         block = np.full((len(X), self.width()), self.blank)
         for name, column in zip(names, X.T, strict=True):
             if name in self.places:
@@ -88,12 +90,14 @@ class Columns:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of a feature is a number, or missing, and neither a string nor a time."""
+    """Return whether a value of a feature is a number or missing, and not a string or a time."""
     return value is None or (hasattr(value, "__float__") and not isinstance(value, (str, bytes)))
 
 
 def number_of(name: Hashable, value: Any, missing: float | None) -> float:
-    """A finite number, or what a missing value counts as (None: it is refused); strings and infinities are refused."""
+    """Return a finite number, or `missing` for a missing value. Raise an error for strings, infinities and
+    missing=None.
+    """
     if value is None or value != value:
         if missing is None:
             raise ValueError(f"{name} is missing ({value!r})")

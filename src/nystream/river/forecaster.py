@@ -18,7 +18,7 @@ class KernelForecaster(RiverForecaster):
     Parameters
     ----------
     horizon : int
-        The most steps that can be asked for.
+        The largest number of steps ahead.
     time : str or None
         The feature that holds the time of a row. None: the feature that is a `datetime` in the first row, if there is
         one. All other features are inputs that are known ahead: `forecast` needs them in `xs`.
@@ -54,14 +54,14 @@ class KernelForecaster(RiverForecaster):
         self._has_inputs = False
 
     def learn_one(self, y: float, x: Mapping[Any, Any] | None = None) -> None:
-        """Learn the next label; None or nan is a missing one."""
+        """Learn the next label. None or nan is a missing label."""
         if not self._forecaster.n_seen:
             self._look_at(x)
         when, inputs = self._parts(x)
         self._forecaster.step(y, inputs, when)
 
     def forecast(self, horizon: int, xs: Sequence[Mapping[Any, Any]] | None = None) -> list[float]:
-        """The next labels, at most as many as the horizon of the model; zeros before the first row."""
+        """Return forecasts of the next labels, at most as many as the model's horizon; zeros before the first row."""
         X = self._inputs_ahead(horizon, xs)
         if not self._forecaster.n_seen:
             return [0.0] * horizon
@@ -71,7 +71,9 @@ class KernelForecaster(RiverForecaster):
     def forecast_interval(
         self, horizon: int, coverage: float = 0.9, xs: Sequence[Mapping[Any, Any]] | None = None
     ) -> list[tuple[float, float]]:
-        """Ends of intervals that cover this share of the next labels; infinite while too few rows have been learnt."""
+        """Return the ends of intervals that cover this share of the next labels; infinite while too few rows have been
+        learnt.
+        """
         X = self._inputs_ahead(horizon, xs)
         if not self._forecaster.n_seen:
             return [(float("-inf"), float("inf"))] * horizon
@@ -80,7 +82,7 @@ class KernelForecaster(RiverForecaster):
 
     @property
     def forecaster(self) -> Forecaster:
-        """The forecaster inside, with its `explain`, `alarms`, `save` and so on."""
+        """The `nystream.Forecaster` inside, with its `explain`, `alarms`, `save` and so on."""
         return self._forecaster
 
     def _inputs_ahead(self, horizon: int, xs: Sequence[Mapping[Any, Any]] | None) -> Any:

@@ -1,4 +1,4 @@
-"""What the estimators share, and all that is imported from river."""
+"""The base class of the estimators for river. Only this module imports river."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ NEXT = 1
 
 
 class Named:
-    """What the estimators share: a `nystream.Model`, once there was a row, and from named features to its rows.
+    """The base class of the estimators: it keeps a `nystream.Model` after the first row, and turns named features into
+    rows.
 
     While all features are numbers, rows go to the model as numbers in their columns, and new features get columns. With
     the first string or time, rows go to the model as they are from then on, if its learner takes tables: the model
@@ -58,15 +59,17 @@ class Named:
         self.learner = learner
 
     def explain(self) -> str:
-        """What the predictions depend on, in a sentence; then what the learner itself can say, a few lines of text."""
+        """Return a sentence about the features that the predictions depend on, then a few lines from the learner."""
         return (self._model or self._made()).explain()
 
     def importance(self) -> Importance:
-        """Shares of the features, by name, in what the predictions depend on: see `nystream.Model.importance`."""
+        """Return the importance of the features, as shares by name: see `nystream.Model.importance`."""
         return (self._model or self._made()).importance()
 
     def explain_row(self, x: Features, of: Any = None) -> Reasons:
-        """What each feature adds to the prediction for one row, by name: see `nystream.Model.explain_row`."""
+        """Return the contribution of each feature to the prediction for one row, by name: see
+        `nystream.Model.explain_row`.
+        """
         if self._model is None:
             raise ValueError("nothing was learnt yet, so there is nothing to explain")
         return self._model.explain_row(self._asked(x), self._output(of))
@@ -83,7 +86,7 @@ class Named:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """An estimator that goes on with a model of the same task that was saved here, by a command, or from Python."""
+        """Return an estimator that continues a saved model of the same task, from an estimator, a command or Python."""
         model = load_trained(path, cls._task, cls.__name__)
         assert model.schema_ is not None
         estimator = cls(model.learner)
@@ -253,5 +256,5 @@ def _is_numeric(dtype: Any) -> bool:
 
 
 def columns_for(learner: Learner) -> Columns:
-    """Columns for a learner: missing features are nan if it takes that, else 0."""
+    """Return the columns for a learner: missing features are nan if the learner accepts nan, else 0."""
     return Columns(np.nan if learner.missing else 0.0)

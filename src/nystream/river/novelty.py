@@ -1,4 +1,4 @@
-"""Any learner with the novelty loss as a river anomaly detector."""
+"""A river anomaly detector around any learner with the novelty loss."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["KernelNovelty"]
 
 
 class KernelNovelty(Named, AnomalyDetector):
-    """Any nystream learner with the novelty loss as a river anomaly detector.
+    """A river anomaly detector around any nystream learner with the novelty loss.
 
     The score is margin - f(x): positive where the learner does not yet know inputs like x, and at most the margin.
     The margin is 1 (the rho of the loss), or what `NORMA` adapts it to, given a share `nu` of rows that may violate it.
@@ -52,7 +52,9 @@ class KernelNovelty(Named, AnomalyDetector):
         self._started().step(row)
 
     def score_one(self, x: Features) -> float:
-        """High for a novelty; features never seen in learning are ignored. The margin itself before the first row."""
+        """Return a score that is high for a novelty. Features never seen in learning are ignored. Before the first row
+        it is the margin.
+        """
         row = self._columns.row(x)
         known = 0.0 if self._model is None else float(self._model.scores(row[None])[0, 0])
         return margin(self._inner) - known
@@ -63,7 +65,7 @@ class KernelNovelty(Named, AnomalyDetector):
         self._started().run_scores(block)
 
     def score_many(self, X: Any) -> Any:
-        """Scores for the rows of a frame, as a series of the same library."""
+        """Return scores for the rows of a frame, as a series of the same library."""
         block = self._block(X, learn=False)
         known = np.zeros(len(block)) if self._model is None else self._model.scores(block)[:, 0]
         return frames.to_native_series(margin(self._inner) - known, name=None, like=frames.into_frame(X))

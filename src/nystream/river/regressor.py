@@ -1,4 +1,4 @@
-"""Any learner of real targets as a river regressor."""
+"""A river regressor around any learner of numbers."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ __all__ = ["KernelRegressor"]
 
 
 class KernelRegressor(Named, MiniBatchRegressor):
-    """Any nystream learner of real targets as a river regressor.
+    """A river regressor around any nystream learner of numbers.
 
-    Features may appear, vanish and change their order. One that is absent, None or NaN is a missing value to a learner
-    that takes those, as the default does; to others it counts as 0, and so it does, to all, in the rows before it first
-    appeared. For the built-in kernels and the features made from them a column of zeros changes no value, so this is
-    exact; a learner whose width cannot grow says so when a new feature arrives. `learn_many` equals `learn_one` over
-    its rows. Strings and times are categories, times and text, which the default takes as they are, from the first row
-    on or later; see `nystream.Model` for how their kinds are told. Both take weights `w` where the learner does (the
-    default, least squares). Several targets are a dict, and come back as one.
+    Features may appear, vanish and change their order. If a feature is absent, None or NaN, the default learner treats
+    it as missing; learners that do not accept missing values count it as 0. In the rows before a feature first appeared
+    it counts as 0 for every learner. This is exact for the built-in kernels and their features, because a column of
+    zeros changes none of their values. A learner whose number of columns cannot grow raises an error when a new feature
+    arrives. The default learner also accepts strings and times, from the first row on or later; `nystream.Model`
+    describes how it finds their kinds. `learn_many` gives the same model as `learn_one` for each row. Both take weights
+    `w` if the learner does (the default and least squares do). Several targets are a dict, and so are their
+    predictions.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
         self._learn(x, self._numbers(y), w)
 
     def predict_one(self, x: Features) -> Any:
-        """The prediction; features never seen in learning are ignored. 0 before the first row.
+        """Return the prediction; 0 before the first row. Features never seen in learning are ignored.
 
         A dict where targets are dicts.
         """
@@ -65,7 +66,8 @@ class KernelRegressor(Named, MiniBatchRegressor):
         return p[0] if self._targets is None else dict(zip(self._targets, p, strict=True))
 
     def predict_interval_one(self, x: Features, coverage: float = 0.9) -> Any:
-        """Ends of an interval that covers this share of the labels to come; of learners with intervals, as the default.
+        """Return the ends of an interval that should contain this share of future labels, if the learner has intervals,
+        as the default has.
 
         From minus to plus infinity while too few rows have been learnt. A dict of them where targets are dicts.
         """
@@ -80,7 +82,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
         return dict(zip(self._targets, zip(low, high, strict=True), strict=True))
 
     def predict_quantile_one(self, x: Features, q: float) -> Any:
-        """What a share q of the labels to come are below; of learners with quantiles, as the default.
+        """Return the q-quantile of the label, if the learner has quantiles, as the default has.
 
         Infinite while too few rows have been learnt, nan before the first. A dict where targets are dicts.
         """
@@ -103,7 +105,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
         self._learn_frame(X, labels, w)
 
     def predict_many(self, X: Any) -> Any:
-        """Predictions for the rows of a frame, as a series (a frame of several targets) of the same library."""
+        """Return predictions for the rows of a frame, as a series (for several targets a frame) of its library."""
         block, like = self._frame(X), frames.into_frame(X)
         P = np.zeros((len(block), 1)) if self._model is None else self._model.scores(block, NEXT)
         if self._targets is None:

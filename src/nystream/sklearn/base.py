@@ -1,4 +1,4 @@
-"""What the estimators share, and all that is imported from scikit-learn."""
+"""The base class of the estimators for scikit-learn. Only this module imports scikit-learn."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ SEED = 0
 
 
 class Online(BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: a `nystream.Model` inside, the checks of inputs and weights, saving and loading.
+    """The base class of the estimators: a `nystream.Model` inside, checks of inputs and weights, saving and loading.
 
     The fitted model is `model_`, its trained learner `learner_`.
     """
@@ -82,7 +82,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
         return self.model_.inner
 
     def set_params(self, **params: Any) -> Self:
-        """As scikit-learn has it; `learner__memory` reaches into the default learner too."""
+        """Set parameters as in scikit-learn; `learner__memory` is one of the learner, also of the default learner."""
         inside = any(name.startswith("learner__") for name in params)
         if inside and self.learner is None and params.get("learner") is None:
             params = {"learner": Auto(), **{name: value for name, value in params.items() if name != "learner"}}
@@ -90,12 +90,12 @@ class Online(BaseEstimator):  # type: ignore[misc]
         return found
 
     def explain(self) -> str:
-        """What the predictions depend on, in a sentence; then what the learner itself can say, a few lines of text."""
+        """Return a sentence about the columns that the predictions depend on, then a few lines from the learner."""
         check_is_fitted(self, "model_")
         return self.model_.explain()
 
     def importance(self, X: Any = None, y: Any = None) -> Importance:
-        """Shares of the columns, by name, in what the predictions depend on: see `nystream.Model.importance`.
+        """Return the importance of the columns, as shares by name: see `nystream.Model.importance`.
 
         Measured on rows X with labels y; without them on the last rows that were learnt.
         """
@@ -103,7 +103,9 @@ class Online(BaseEstimator):  # type: ignore[misc]
         return self.model_.importance() if X is None else self.model_.importance(self._clean(X), y)
 
     def explain_row(self, row: Any, of: Any = None) -> Reasons:
-        """What each column adds to the prediction for one row, by name: see `nystream.Model.explain_row`."""
+        """Return the contribution of each column to the prediction for one row, by name: see
+        `nystream.Model.explain_row`.
+        """
         check_is_fitted(self, "model_")
         if isinstance(row, Mapping) or (hasattr(row, "items") and np.ndim(row) == 1):  # a dict, a pandas Series
             return self.model_.explain_row(dict(row.items()), of)
@@ -120,7 +122,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """A fitted estimator of a model of the same task that was saved here, by a command, or from Python."""
+        """Return a fitted estimator with a saved model of the same task, from an estimator, a command or Python."""
         model = load_trained(path, cls._task, cls.__name__)
         assert model.schema_ is not None
         estimator = cls(learner=model.learner)
@@ -248,11 +250,11 @@ class Online(BaseEstimator):  # type: ignore[misc]
 
 
 def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
-    """The model after one pass over rows that are given all at once, whose order means nothing.
+    """Return the model after one pass over rows that are given all at once, in an order that has no meaning.
 
-    Some learners use the whole of X before they learn. `Auto` follows the stream: of rows sorted by label, say, it
-    would believe that the last label comes again. So it gets them shuffled, always in the same way, and what it
-    would take up some rows later counts when the pass is over.
+    Some learners use the whole of X before they learn. `Auto` depends on the order: if rows are sorted by label, it
+    expects the last label again. So it gets the rows shuffled, always in the same way, and its unfinished refits are
+    completed when the pass is over.
     """
     model.prepare(X, weights)
     if not model.inner.follows_order:

@@ -1,4 +1,4 @@
-"""Any learner as a scikit-learn classifier."""
+"""A scikit-learn classifier around any learner."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ __all__ = ["OnlineKernelClassifier"]
 
 
 class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
-    """Any nystream learner as a scikit-learn classifier.
+    """A scikit-learn classifier around any nystream learner.
 
-    How classes reach the learner depends on its loss: multi-class losses take them natively; least-squares learners
-    regress one -1/+1 column per class over one shared factor; binary losses learn one class against the other, or each
-    against the rest when there are more than two; so do symmetric regression losses (`absolute`, `huber`,
-    `epsilon_insensitive`) with codes -1/+1. Labels may be of any kind that can be sorted. New labels may appear at any
-    time: exact for least squares, from scratch for the others (`nystream.compose.classes`).
+    The loss decides how the learner learns classes. A multi-class loss learns them itself. Least squares learns one
+    -1/+1 column per class over one shared factor. A binary loss learns one class against the other, or each class
+    against the rest if there are more than two; so do symmetric regression losses (`absolute`, `huber`,
+    `epsilon_insensitive`) with codes -1/+1. Labels may be any values that can be sorted, and new labels may appear at
+    any time. Least squares learns a new class exactly; the other losses start it with an untrained learner
+    (`nystream.compose.classes`).
 
     Probabilities: logistic and softmax losses give their own; least squares gives the distribution nearest to
     (f + 1)/2; margins pass through an online Platt map (`nystream.compose.probabilities`). The most probable class is
@@ -35,9 +36,9 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
     learner : Learner or None
         As in `OnlineKernelRegressor`.
     class_weight : None, "balanced" or dict of label to weight
-        For learners that take weights, as the default and least squares do. "balanced": all classes count alike; in
-        `partial_fit` by the rows so far, see `nystream.model.weighting`. In `fit` of the default learner only the
-        proportions of the weights count.
+        Weights of classes, for learners that take weights, as the default and least squares do. "balanced": all classes
+        have the same total weight; in `partial_fit` over the rows so far, see `nystream.model.weighting`. In `fit` of
+        the default learner only the proportions of the weights count.
 
     Attributes
     ----------
@@ -88,7 +89,7 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows, in their order. `classes` declares labels beforehand; it is never required.
+        """Learn more rows, in their order. `classes` declares labels in advance; it is never required.
 
         Rows without a label (None, nan, "") are left out.
         """
@@ -96,7 +97,7 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         return self
 
     def predict_then_learn(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """`partial_fit`, returning the labels that were predicted row by row before each label was read.
+        """Do `partial_fit`, and return for each row the label that was predicted before its label was read.
 
         Each answer is one of the labels known at the time; None before the first. A row without a label (None, nan, "")
         is predicted and not learnt.
@@ -104,7 +105,7 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         return self._chosen(self._learn(X, y, None, sample_weight, keep=True))
 
     def decision_function(self, X: Any) -> Array:
-        """Scores: (n,) for two classes, positive where the second is predicted; else (n, classes)."""
+        """Return scores: (n,) for two classes, positive where the second is predicted; else (n, classes)."""
         X = self._clean(X)
         F = self.model_.scores(X)[:, self.numbers_]
         if F.shape[1] == 2:
@@ -112,12 +113,12 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
         return F if F.shape[1] > 2 else F[:, 0]
 
     def predict_proba(self, X: Any) -> Array:
-        """Probabilities (n, classes) in the order of `classes_`."""
+        """Return probabilities (n, classes) in the order of `classes_`."""
         X = self._clean(X)
         return self.model_.probabilities(X)[:, self.numbers_]
 
     def predict(self, X: Any) -> Any:
-        """Labels (n,)."""
+        """Return labels (n,)."""
         X = self._clean(X)
         return self._chosen(self.model_.scores(X))
 

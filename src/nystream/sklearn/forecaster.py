@@ -1,4 +1,4 @@
-"""The forecaster with `fit` and `predict`."""
+"""The forecaster with `fit` and `predict` of scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["OnlineKernelForecaster"]
 class OnlineKernelForecaster(BaseEstimator):  # type: ignore[misc]
     """`nystream.Forecaster` with the methods of scikit-learn: `fit`, `partial_fit`, `predict`.
 
-    A series is no set of examples: `fit` takes the labels first, `predict` the steps. Parameters are those of
-    `nystream.Forecaster`.
+    The methods differ from other estimators: the first argument of `fit` are the labels, and that of `predict` is the
+    number of steps. Parameters are those of `nystream.Forecaster`.
 
     Attributes
     ----------
@@ -64,11 +64,11 @@ class OnlineKernelForecaster(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, steps: int | None = None, X: Any = None) -> Array:
-        """The forecast (steps,) of the next rows; X are their inputs, where labels came with inputs."""
+        """Return the forecast (steps,) of the next rows. X are their inputs, if labels came with inputs."""
         check_is_fitted(self, "forecaster_")
         return self.forecaster_.forecast(steps, X)
 
     def predict_interval(self, coverage: float = 0.9, X: Any = None) -> tuple[Array, Array]:
-        """Ends (steps,) of intervals that cover this share of the next labels."""
+        """Return the ends (steps,) of intervals that cover this share of the next labels."""
         check_is_fitted(self, "forecaster_")
         return self.forecaster_.forecast_interval(coverage, X)

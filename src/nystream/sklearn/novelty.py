@@ -1,4 +1,4 @@
-"""Any learner with the novelty loss as a scikit-learn outlier detector."""
+"""A scikit-learn outlier detector around any learner with the novelty loss."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["OnlineKernelNovelty"]
 
 
 class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
-    """Any nystream learner with the novelty loss as a scikit-learn outlier detector.
+    """A scikit-learn outlier detector around any nystream learner with the novelty loss.
 
     The learner's f(x) is high where inputs like x were seen. An input whose score is below a threshold is an outlier
-    (-1), the others are inliers (1). Without `contamination="auto"` the threshold is a quantile of scores: after `fit`,
-    of the rows fitted, under the final model; after `partial_fit`, of the last 1000 scores, each made before its row
-    was learnt.
+    (-1), the others are inliers (1). Without `contamination="auto"` the threshold is a quantile of scores. After `fit`
+    these are the scores of the fitted rows by the final model. After `partial_fit` they are the last 1000 scores, each
+    made before its row was learnt.
 
     Parameters
     ----------
@@ -29,8 +29,8 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
         The algorithm, such as `SILK(Gaussian(1.0), loss="novelty")`; it is cloned, never changed. None:
         `nystream.compose.novelty.default_novelty`, which needs no parameter.
     contamination : float or "auto", default 0.1
-        Share of the rows to call outliers, in (0, 0.5]. "auto" takes the margin that the learner adapts itself:
-        `NORMA(Gaussian(1.0), loss="novelty", nu=0.1)`.
+        The share of rows that are outliers, in (0, 0.5]. With "auto" the threshold is the margin that the learner
+        adapts itself: `NORMA(Gaussian(1.0), loss="novelty", nu=0.1)`.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
         return self
 
     def predict_then_learn(self, X: Any, y: Any = None) -> Any:
-        """`partial_fit`, returning the labels that were given row by row before each row was learnt.
+        """Do `partial_fit`, and return for each row the label that was given before it was learnt.
 
         The very first row, when nothing is known, is an outlier.
         """
@@ -86,16 +86,16 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
         return np.where(scores >= thresholds, 1, -1)
 
     def score_samples(self, X: Any) -> Array:
-        """Scores (n,): low is novel."""
+        """Return scores (n,). A low score means that the row is novel."""
         X = self._clean(X)
         return self.model_.scores(X)[:, 0]
 
     def decision_function(self, X: Any) -> Array:
-        """Scores minus the threshold (n,): negative for outliers."""
+        """Return scores minus the threshold (n,): negative for outliers."""
         return self.score_samples(X) - self.offset_
 
     def predict(self, X: Any) -> Any:
-        """1 for inliers, -1 for outliers, (n,)."""
+        """Return 1 for inliers and -1 for outliers, (n,)."""
         return np.where(self.decision_function(X) >= 0, 1, -1)
 
     def _start(self, X: Array) -> tuple[Model, RecentQuantile | None]:

@@ -1,4 +1,4 @@
-"""Any learner of real targets as a scikit-learn regressor."""
+"""A scikit-learn regressor around any learner of numbers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["OnlineKernelRegressor"]
 
 
 class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
-    """Any nystream learner of real targets as a scikit-learn regressor.
+    """A scikit-learn regressor around any nystream learner of numbers.
 
-    `fit` is one pass over the rows; `partial_fit` goes on from there; `predict_then_learn` answers each
-    row before learning it. The default and the least-squares learners take sample weights and several targets; the
-    default takes nan for missing values and gives intervals.
+    `fit` learns the rows in one pass, and `partial_fit` continues. `predict_then_learn` predicts each row before it
+    learns the row. The default and the least-squares learners take sample weights and several targets. The default
+    learner also accepts nan as a missing value and has intervals.
 
     Parameters
     ----------
@@ -62,20 +62,21 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         return self
 
     def predict_then_learn(self, X: Any, y: Any, sample_weight: Any = None) -> Array:
-        """`partial_fit`, returning the predictions that were made row by row before each target was read.
+        """Do `partial_fit`, and return for each row the prediction that was made before its target was read.
 
         A row without a target (None, nan) is predicted and not learnt.
         """
         return self._learn(X, y, sample_weight, keep=True)
 
     def predict(self, X: Any) -> Array:
-        """Predictions (n,), or (n, targets)."""
+        """Return predictions (n,), or (n, targets)."""
         X = self._clean(X)
         predictions: Array = self.model_.predict(X)
         return predictions
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> tuple[Array, Array]:
-        """Lower and upper ends, shaped as `predict`, of intervals that cover this share of the labels to come.
+        """Return lower and upper ends, shaped as `predict`, of intervals that should contain this share of future
+        labels.
 
         Of learners with intervals, as the default; refused (`nystream.Unable`) by others.
         """
@@ -83,7 +84,7 @@ class OnlineKernelRegressor(RegressorMixin, Online):  # type: ignore[misc]
         return self.model_.predict_interval(X, coverage)
 
     def predict_quantile(self, X: Any, q: Any) -> Array:
-        """What a share q of the labels to come are below, shaped as `predict`; of several q one more axis, the last.
+        """Return the q-quantiles of the labels, shaped as `predict`; for several q with one more axis, the last.
 
         Of learners with quantiles, as the default; refused (`nystream.Unable`) by others.
         """

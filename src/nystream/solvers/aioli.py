@@ -102,12 +102,12 @@ class AIOLI(Solver):
 
     @property
     def weights(self) -> Array:
-        """(dim, 1) A^-1 b; predictions are not Z @ weights."""
+        """The vector A^-1 b (dim, 1); predictions are not Z @ weights."""
         return self.metric_.weights
 
     @property
     def matrix(self) -> Array:
-        """(dim, dim) A."""
+        """The matrix A (dim, dim)."""
         return self.metric_.matrix
 
     def start(self, dim: int, outputs: int) -> None:

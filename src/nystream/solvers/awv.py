@@ -123,7 +123,9 @@ class AWV(Factored, Solver):
             self.sum_, self.rounds_ = np.zeros((self.dim_, self.outputs_)), 0
 
     def predict(self, Z: Array, growth: Array | None = None) -> Array:
-        """(n, K) predictions. growth (n,): squares of features that the rows would append, which are 0 in A and b."""
+        """Return predictions (n, K). `growth` (n,) holds squares of features that the rows would append, which are 0 in
+        A and b.
+        """
         if growth is None or not self.vovk:
             return self.engine.query(Z, True)[0]
         R, s = self.engine.query(Z)
@@ -197,11 +199,11 @@ class AWV(Factored, Solver):
         return self.engine.query(Z)[1]
 
     def log_det(self) -> float:
-        """log det(A / lam) = log det(I + K / lam) for the Gram matrix K of the rows learnt."""
+        """Return log det(A / lam) = log det(I + K / lam) for the Gram matrix K of the learnt rows."""
         return float(-np.log(self._ground * self.dinv_[: self.dim_]).sum())
 
     def effective_dimension(self, prior: Array | None = None) -> float:
-        """tr K (K + lam I)^-1 = dim - lam tr A^-1; O(dim^3). `prior` as in `merge`."""
+        """Return tr K (K + lam I)^-1 = dim - lam tr A^-1. O(dim^3). `prior` as in `merge`."""
         root = np.linalg.cholesky(self._prior(prior))  # tr A_0 A^-1 = the sum over its columns c of c'A^-1 c
         return float(self.dim_ - self.leverage(np.ascontiguousarray(root.T)).sum())
 

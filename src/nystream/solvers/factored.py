@@ -21,7 +21,7 @@ MOVED, READ = 80.0, 40.0
 
 
 class Factored(Params):
-    """A = lam I + sum w z z' as L D L', and b as q = D^-1 L^-1 b: the state of the second-order solvers.
+    """The state of the second-order solvers: A = lam I + sum w z z' as L D L', and b as q = D^-1 L^-1 b.
 
     The compiled passes of simd/ldl_kernel.h work on its arrays. Learning a row multiplies every pivot by a number that
     is at least 1, also after rounding. So D >= lam, and A stays positive definite for any rows and ridge. r^2/2 numbers
@@ -62,13 +62,13 @@ class Factored(Params):
     # -- contents --------------------------------------------------------------------------------------------------
     @property
     def weights(self) -> Array:
-        """(dim, K) A^-1 b. O(dim^2), computed when asked for."""
+        """The weights A^-1 b (dim, K). O(dim^2), computed when they are read."""
         solution: Array = linalg.solve_triangular(self.factor, self._q, lower=True, trans="T", unit_diagonal=True)
         return solution
 
     @property
     def factor(self) -> Array:
-        """(dim, dim) a copy of L, unit lower triangular."""
+        """A copy of L (dim, dim), unit lower triangular."""
         L = np.zeros((8 * self._blocks, 8 * self._blocks))
         for k, tiles in enumerate(self._columns()):
             L[8 * k :, 8 * k : 8 * k + 8] = tiles.transpose(0, 2, 1).reshape(-1, 8)
@@ -77,19 +77,19 @@ class Factored(Params):
 
     @property
     def pivots(self) -> Array:
-        """(dim,) D."""
+        """The pivots D (dim,)."""
         return 1 / self.dinv_[: self.dim_]
 
     @property
     def matrix(self) -> Array:
-        """(dim, dim) A = lam I + sum of w z z'."""
+        """The matrix A (dim, dim) = lam I + sum of w z z'."""
         L = self.factor
         product: Array = (L * self.pivots) @ L.T
         return product
 
     @property
     def right_side(self) -> Array:
-        """(dim, K) b."""
+        """The right side b (dim, K)."""
         return self.factor @ (self.pivots[:, None] * self._q)
 
     def part(self, places: NDArray[np.intp]) -> tuple[Array, Array]:

@@ -155,21 +155,21 @@ class Forgetting(Solver):
 
     @property
     def weights(self) -> Array:
-        """(dim, K) A^-1 b: predictions are Z @ weights. O(dim^2), computed when asked for."""
+        """The weights A^-1 b (dim, K): predictions are Z @ weights. O(dim^2), computed when they are read."""
         return self.ridge_.weights
 
     @property
     def matrix(self) -> Array:
-        """(dim, dim) A."""
+        """The matrix A (dim, dim)."""
         return self.ridge_.matrix * self.decay**self.filled_
 
     @property
     def right_side(self) -> Array:
-        """(dim, K) b."""
+        """The right side b (dim, K)."""
         return self.ridge_.right_side * self.decay**self.filled_
 
     def leverage(self, Z: Array) -> Array:
-        """(n,) z'A^-1 z."""
+        """Return the leverage z'A^-1 z (n,)."""
         return self.ridge_.leverage(Z) / self.decay**self.filled_
 
     def add_outputs(self, combination: Array) -> None:

@@ -136,7 +136,7 @@ class GAF(Solver):
 
     @property
     def weights(self) -> Array:
-        """(r, K) W; predictions are not Z @ weights."""
+        """The weights W (r, K); predictions are not Z @ weights."""
         return self.mean_.T
 
     def start(self, dim: int, outputs: int) -> None:

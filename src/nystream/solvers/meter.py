@@ -157,7 +157,8 @@ class Meter(Params):
         self.forgot_ = self.forgot_ or other.forgot_
 
     def learn(self, best: Array, largest: Array, weight: float, rows: int) -> None:
-        """Rows were learnt that nobody predicted; best (K,): in hindsight, of all rows; largest (K,): of their |y|.
+        """Count rows that were learnt without a prediction. best (K,): loss of the best function in hindsight for all
+        rows; largest (K,): the largest |y|.
 
         They are counted with the loss that they add to the best, so that the regret stays that of the other rounds.
         """

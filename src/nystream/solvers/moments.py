@@ -12,7 +12,7 @@ __all__ = ["Moments"]
 
 
 class Moments:
-    """sum w z z', sum w z y and sum w y^2 of rows with features z and labels y (K,); features may be appended.
+    """Holds the sums w z z', w z y and w y^2 over rows with features z and labels y (K,). Features may be appended.
 
     r^2 flops a row in one BLAS call a block (dsyrk), half of what a round of `AWV` takes, and on all threads of BLAS.
 

@@ -62,7 +62,7 @@ class NewtonSolver(LabelBound, Solver):
 
     @property
     def weights(self) -> Array:
-        """(dim, 1), before projection: predictions are clip(Z @ weights)."""
+        """The weights (dim, 1) before projection: predictions are clip(Z @ weights)."""
         raise NotImplementedError
 
     def start(self, dim: int, outputs: int) -> None:
@@ -105,7 +105,7 @@ class NewtonSolver(LabelBound, Solver):
         return float(sum(self.bound_terms(norm2)))
 
     def log_det(self) -> float:
-        """log det(A_t / lam)."""
+        """Return log det(A_t / lam)."""
         raise NotImplementedError
 
     def bound_terms(self, norm2: float) -> tuple[float, float, float]:

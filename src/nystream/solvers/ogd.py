@@ -123,7 +123,7 @@ class OGD(Solver):
 
     @property
     def weights(self) -> Array:
-        """(dim, K) weights. Assigning replaces the values."""
+        """The weights (dim, K). Assigning replaces the values."""
         return self.W_.T
 
     @weights.setter

@@ -74,19 +74,19 @@ class ONS(NewtonSolver):
 
     @property
     def weights(self) -> Array:
-        """(dim, 1), before projection: predictions are clip(Z @ weights). O(dim^2) after a change."""
+        """The weights (dim, 1) before projection: predictions are clip(Z @ weights). O(dim^2) after a change."""
         if self._weights is None:
             self._weights = self._newton.weights()[:, None]
         return self._weights
 
     @property
     def matrix(self) -> Array:
-        """(dim, dim) A."""
+        """The matrix A (dim, dim)."""
         return self.metric_.matrix
 
     @property
     def inverse(self) -> Array:
-        """(dim, dim) A^-1. O(dim^3)."""
+        """The inverse A^-1 (dim, dim). O(dim^3)."""
         roots = linalg.solve_triangular(self.metric_.factor, np.eye(self.metric_.dim_), lower=True, unit_diagonal=True)
         product: Array = roots.T @ (roots / self.metric_.pivots[:, None])
         return product
@@ -119,7 +119,7 @@ class ONS(NewtonSolver):
         return float(self.meter_[0]), float(self.meter_[2])
 
     def log_det(self) -> float:
-        """log det(A_t / lam), accumulated round by round (over restarts, the sum)."""
+        """Return log det(A_t / lam), accumulated round by round (over restarts, the sum)."""
         return float(self.meter_[1]) if self.t_ else 0.0
 
     @property

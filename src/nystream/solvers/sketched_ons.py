@@ -85,19 +85,19 @@ class SketchedONS(NewtonSolver):
 
     @property
     def weights(self) -> Array:
-        """(dim, 1), before projection: predictions are clip(Z @ weights)."""
+        """The weights (dim, 1) before projection: predictions are clip(Z @ weights)."""
         m = self.counts_[WIDTH]
         return (self.u_ + self.a_[:m] @ self.E_[:m])[:, None]
 
     @property
     def directions(self) -> Array:
-        """(k, dim) the rows of S, orthogonal to each other, the shortest first."""
+        """The rows (k, dim) of S, orthogonal to each other, the shortest first."""
         m, k = self.counts_[WIDTH], self.counts_[RANK]
         return np.sqrt(self.values_[:k, None]) * (self.U_[:k, :m] @ self.E_[:m])
 
     @property
     def inverse(self) -> Array:
-        """(dim, dim) A^-1."""
+        """The inverse A^-1 (dim, dim)."""
         S = self.directions
         return (np.eye(len(self.u_)) - S.T @ (S / (self.lam + self.values_[: len(S), None]))) / self.lam
 
@@ -123,7 +123,7 @@ class SketchedONS(NewtonSolver):
         return float(self.meter_[GRADIENTS]), float(self.meter_[EXCESS])
 
     def log_det(self) -> float:
-        """log det(A_t / lam) of the sketch as it stands."""
+        """Return log det(A_t / lam) of the present sketch."""
         return float(np.log1p(self.values_[: self.counts_[RANK]] / self.lam).sum()) if self.t_ else 0.0
 
     def lost(self) -> float:

@@ -24,7 +24,7 @@ ROUNDING = 1e-12
 
 
 class Stacker(Params):
-    """A bank of S stackers over the outputs of E experts. All see the same rows; each has its own decay and ridge.
+    """A group of S stackers over the outputs of E experts. All get the same rows; each has its own decay and ridge.
 
     Weights change after every `block` rounds, counted from the first round, so that nothing depends on how the rounds
     are cut into calls. `predict` uses the present weights.

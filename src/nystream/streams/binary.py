@@ -41,7 +41,7 @@ def numpy(
     columns: Iterable[Column] | None = None,
     labels: Iterable[Any] | None = None,
 ) -> Stream:
-    """NumPy arrays or files as a stream, in bounded memory.
+    """Return NumPy arrays or files as a stream, in bounded memory.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ def parquet(
     labels: Iterable[Any] | None = None,
     missing: str = "error",
 ) -> ParquetStream:
-    """A Parquet file as a stream: batches of rows are decoded one after the other, only the columns in use.
+    """Return a Parquet file as a stream. Batches of rows are decoded one after the other, and only the columns in use.
 
     Needs pyarrow, ``pip install nystream[parquet]``. Parameters as `csv`. A target of text (or of a dictionary type)
     gives classes in order of appearance; features must be numbers or booleans.

@@ -15,7 +15,7 @@ Block: TypeAlias = tuple[Array, Array]
 
 
 def recut(chunks: Iterator[Block], size: int) -> Iterator[Block]:
-    """Yield blocks of exactly `size` rows and a rest. Rows are copied only if a block spans two others."""
+    """Yield blocks of exactly `size` rows and a rest. Rows are copied only if a block spans two source blocks."""
     held: list[Block] = []
     missing = size
     for X, Y in chunks:

@@ -107,7 +107,7 @@ class DelimitedStream(Stream):
         )
 
     def blocks(self, size: int = 1024) -> Iterator[Block]:
-        """A new pass: pairs (X, Y) of `size` rows (of at most `flush_lines`, where that was given)."""
+        """Start a new pass: yield pairs (X, Y) of `size` rows (at most `flush_lines`, if given)."""
         return super().blocks(size if self._flush is None else min(size, self._flush))
 
     def _chunks(self, rows: int) -> Iterator[Block]:

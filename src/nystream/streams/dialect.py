@@ -59,7 +59,7 @@ def dialect(
     delimiter: str = "auto",
     known: Collection[str] | None = None,
 ) -> Dialect:
-    """Look at the first two rows; parameters as `csv`.
+    """Return the dialect of a file from its first two rows; parameters as `csv`.
 
     `known` are names of columns that a header is expected to have, if any are: with them the first row is a header if
     it has one of them.

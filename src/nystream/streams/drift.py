@@ -74,7 +74,7 @@ def friedman(
     noise: float = 1.0,
     seed: Seed = 0,
 ) -> Generated:
-    """Friedman's function, optionally with its variables exchanged at some point.
+    """Return a stream of Friedman's function, optionally with its variables exchanged at some point.
 
     x is uniform on [0, 1]^d and ``y = 10 sin(pi x_1 x_2) + 20 (x_3 - 1/2)^2 + 10 x_4 + 5 x_5 + noise N(0, 1)``; the
     other variables are irrelevant. After the drift, x_4, x_5, x_1, x_2, x_3 play the parts of x_1..x_5.
@@ -84,8 +84,8 @@ def friedman(
     n : int or None
         Rows; None: endless.
     drift : "none", "abrupt" or "gradual"
-        "abrupt": all rows after row `at` follow the new function. "gradual": row `at` + s does with probability
-        s / `width`, for good after `width` rows.
+        "abrupt": all rows after row `at` follow the new function. "gradual": row `at` + s follows it with probability s
+        / `width`, and always from s = `width` on.
     at, width : int
     d : int
         Variables, at least 5.
@@ -133,9 +133,10 @@ def switching(
     noise: float = 0.1,
     seed: Seed = 0,
 ) -> Generated:
-    """The function of `bumps`, whose sign changes every `period` rows: y = f(x), then -f(x), then f(x), ...
+    """Return a stream of the function of `bumps`, whose sign changes every `period` rows: y = f(x), then -f(x), then
+    f(x), ...
 
-    The best fixed function is 0, so whatever a learner gains it gains by following. Other parameters as `bumps`.
+    The best fixed function is 0, so a learner can only gain by following the changes. Other parameters as `bumps`.
 
     Examples
     --------

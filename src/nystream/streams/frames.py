@@ -33,7 +33,7 @@ KINDS = "a folder of images, a .zip or .tar of images, a movie (.mp4, .avi, ...)
 
 @dataclass(frozen=True)
 class Frames:
-    """A video that can be read from its start: pictures with their numbers, and how many, where that is known."""
+    """A video that can be read from its start: numbered pictures, and their count if it is known."""
 
     name: str
     total: int | None
@@ -78,7 +78,7 @@ def open_frames(spec: str, first: int = 0) -> Frames:
 
 
 def imageio() -> Any:
-    """The library that reads and writes pictures, or a ValueError that names the extra."""
+    """Return the library that reads and writes pictures, or raise a ValueError that names the extra."""
     try:
         return importlib.import_module("imageio.v3")
     except ModuleNotFoundError:

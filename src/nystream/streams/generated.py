@@ -1,4 +1,4 @@
-"""Streams drawn from a random generator: the same rows in every pass, however they are cut."""
+"""Streams from a random generator. Every pass gives the same rows, for blocks of any size."""
 
 from __future__ import annotations
 

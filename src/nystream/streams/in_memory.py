@@ -1,4 +1,4 @@
-"""Streams over arrays and data frames that are in memory already (or mapped into it)."""
+"""Streams over arrays and data frames that are already in memory (or mapped into it)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def arrays(
     labels: Iterable[Any] | None = None,
     task: Task | None = None,
 ) -> ArrayStream:
-    """A stream over arrays, or over a pandas or polars frame.
+    """Return a stream over arrays, or over a pandas or polars frame.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def arrays(
 
 
 def as_stream(source: Any) -> Stream:
-    """A stream itself, any object with `blocks(size)`, or a pair (X, y), as a `Stream`."""
+    """Return a `Stream` for a stream, any object with `blocks(size)`, or a pair (X, y)."""
     if isinstance(source, Stream):
         return source
     if callable(getattr(source, "blocks", None)):
@@ -77,7 +77,8 @@ def as_stream(source: Any) -> Stream:
 
 
 class ArrayStream(Stream):
-    """A stream over X (n, d) and y; blocks are converted to float64 one at a time, views where nothing is to convert.
+    """A stream over X (n, d) and y. Blocks are converted to float64 one at a time, without a copy if they are float64
+    already.
 
     Parameters as `arrays`.
     """
@@ -111,7 +112,7 @@ class ArrayStream(Stream):
             yield _floats(self.X[part]), _floats(self.y[part])
 
     def load(self) -> Block:
-        """The arrays as float64, without a copy where they are that already."""
+        """Return the arrays as float64, without a copy if they are float64 already."""
         return _floats(self.X), _floats(self.y)
 
     def _arrays(self) -> tuple[Any, Any]:

@@ -15,7 +15,9 @@ _LEAST = 1 << 16
 
 
 def items_of_array(lines: Iterator[str], name: str) -> Iterator[Any]:
-    """Items of the array that a text holds, whatever lines it has; `name` is that of the file, for messages."""
+    """Yield the items of the JSON array in a text, however its lines are broken; `name` is that of the file, for
+    messages.
+    """
     decode = json.JSONDecoder().raw_decode
     text, ended = _more(lines, "", _LEAST)
     at = text.index("[") + 1

@@ -16,12 +16,12 @@ _MOST = 10_000  # more different names than this are not classes, and would be a
 
 
 def is_missing_field(text: str) -> bool:
-    """Whether a field of a text file says that its value is absent."""
+    """Return whether a field of a text file stands for a missing value."""
     return text.strip().lower() in ABSENT
 
 
 class Labels:
-    """Names of classes in order; the number of a class is its place.
+    """Names of classes in order. The number of a class is its place.
 
     Parameters
     ----------
@@ -51,7 +51,9 @@ class Labels:
         return tuple(self._names)
 
     def number(self, text: str) -> float:
-        """The number of a name; a new name gets the next number where names are open. ValueError otherwise."""
+        """Return the number of a name. A new name gets the next number if new names are allowed, else a ValueError is
+        raised.
+        """
         key: Any = float(text) if self._by_value else text.strip()
         code = self._codes.get(key)
         if code is None:
@@ -59,7 +61,7 @@ class Labels:
         return code
 
     def encode(self, values: Any, source: str, start: int = 0) -> Array:
-        """The numbers of many names, which are rows `start`, `start` + 1, ... of the source."""
+        """Return the numbers of many names, which are rows `start`, `start` + 1, ... of the source."""
         column = np.asarray(values)
         if column.ndim != 1:
             raise ValueError(f"{source}: classes must be one column, got {column.shape[1]} columns")

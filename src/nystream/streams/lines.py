@@ -1,4 +1,4 @@
-"""Lines of UTF-8 text out of bytes: one by one, or many at once, as they are, for a parser of bytes."""
+"""Lines of UTF-8 text from bytes: one by one, or many at once as bytes for a parser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 class Lines(Iterator[str]):
-    """The lines of a binary file, each with its end as "\\n", whichever of "\\n", "\\r\\n" and "\\r" it has there.
+    """The lines of a binary file. Each ends with "\n", whether the file has "\n", "\r\n" or "\r".
 
     A byte order mark is removed. Bytes that are not text, or damaged, raise a ValueError with the name of the file.
     `whole` is a file that is closed with this.
@@ -53,7 +53,7 @@ class Lines(Iterator[str]):
         return line
 
     def take(self, count: int) -> tuple[list[str], Exception | None]:
-        """Return the next `count` lines, fewer at the end, and the error that came after them or None."""
+        """Return the next `count` lines, fewer at the end of the file, and the error after them or None."""
         found: list[str] = []
         try:
             while len(found) < count:
@@ -77,7 +77,8 @@ class Lines(Iterator[str]):
         return found
 
     def parsed(self, count: int, parse: Callable[[memoryview, int], T | None]) -> tuple[T, int] | None:
-        """What `parse` makes of the bytes of the next `count` lines, fewer at the end, and how many these were.
+        """Return the result of `parse` for the bytes of the next `count` lines, fewer at the end, and the number of
+        these lines.
 
         None, and the lines are still to come, where it gives None, and at the end.
         """

@@ -1,4 +1,4 @@
-"""A stream from a short text: a file name, "-", or the name of a generator with its parameters."""
+"""Open a stream from a short text: a file name, "-", or the name of a generator with its parameters."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def open_stream(spec: str | os.PathLike[str], **options: Any) -> Stream:
     Parameters
     ----------
     spec : str or path
-        "-": standard input; the path of a named pipe is read as that is. A generator, ``"sine"`` or
-        ``"friedman:n=5000,drift=abrupt"``, unless a file has that name. Otherwise a file, by its extension (.csv .tsv
-        .data, .libsvm .svmlight .svm, .arff, .npy .npz, .parquet .pq, each also with .gz, .bz2, .xz, .zst or .zip)
-        or, where that says nothing, by its first lines.
+        "-" is standard input; a named pipe is read in the same way. ``"sine"`` or ``"friedman:n=5000,drift=abrupt"`` is
+        a generator, unless a file has that name. Everything else is a file, read by its extension (.csv .tsv .data,
+        .libsvm .svmlight .svm, .arff, .npy .npz, .parquet .pq, each also with .gz, .bz2, .xz, .zst or .zip) or, where
+        that says nothing, by its first lines.
     **options
-        For the reader or the generator; an option that it does not have is an error that lists those it has.
-        `missing` is allowed for all sources, even those without missing values.
+        Options of the reader or the generator. An unknown option raises an error that lists the known ones. `missing`
+        is allowed for all sources, even those without missing values.
 
     Examples
     --------

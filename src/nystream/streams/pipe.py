@@ -50,7 +50,7 @@ def stdin(
 
 
 def line_format(head: list[str]) -> str:
-    """ "arff", "libsvm" or "csv", by the first line that is not blank."""
+    """Return "arff", "libsvm" or "csv", from the first line that is not blank."""
     line = next((line.strip() for line in head if line.strip()), "")
     if line.startswith("%") or line.lower().startswith("@relation"):
         return "arff"

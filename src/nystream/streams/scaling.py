@@ -13,7 +13,7 @@ __all__ = ["rescale_blocks", "standardize_blocks"]
 
 
 def standardize_blocks(chunks: Iterator[Block]) -> Iterator[Block]:
-    """Each row minus the mean and over the deviation of the rows up to and including it."""
+    """Yield each row minus the mean and over the deviation of the rows up to and including it."""
     scale: RunningScale | None = None
     for X, Y in chunks:
         if scale is None:
@@ -23,7 +23,7 @@ def standardize_blocks(chunks: Iterator[Block]) -> Iterator[Block]:
 
 
 def rescale_blocks(chunks: Iterator[Block], scale: FrozenScale, rows: int) -> Iterator[Block]:
-    """All rows by the scaling that a fit on the first `rows` of them gives."""
+    """Yield all rows, scaled by a scaling that is fitted on the first `rows` of them."""
     waiting: list[Block] = []
     fitted: FrozenScale | None = None
     missing = rows

@@ -14,7 +14,7 @@ __all__ = ["permute", "shuffle_in_window"]
 
 
 def permute(arrays: tuple[Any, Any], rows: int, seed: np.random.SeedSequence) -> Iterator[Block]:
-    """The rows of (X, Y) in the order `default_rng(seed).permutation(n)`, `rows` at a time."""
+    """Yield the rows of (X, Y) in the order `default_rng(seed).permutation(n)`, `rows` at a time."""
     X, Y = arrays
     order = np.random.default_rng(seed).permutation(len(X))
     for start in range(0, len(X), rows):

@@ -34,7 +34,8 @@ def libsvm(
     zero_based: bool | str = "auto",
     labels: Iterable[float] | None = None,
 ) -> SvmlightStream:
-    """A LIBSVM file, lines ``label index:value index:value ...``, as a stream of dense rows in bounded memory.
+    """Return a LIBSVM file, with lines ``label index:value index:value ...``, as a stream of dense rows in bounded
+    memory.
 
     Compressed files (.gz, .bz2, .xz) are unpacked on the way. What follows # is a comment. Indices must rise within
     a line. Ranking files (qid) and several labels per line are refused.
@@ -120,14 +121,14 @@ class SvmlightStream(Stream):
 
     @property
     def d(self) -> int:
-        """Number of features; may read the file once to find it."""
+        """Number of features. It may read the file once to find it."""
         return self._found().d
 
     def __repr__(self) -> str:
         return f"<stream {self.name}{': ' + str(self._layout.d) + ' columns' if self._layout else ''}>"
 
     def blocks(self, size: int = 1024) -> Iterator[Block]:
-        """A new pass: pairs (X, Y) of `size` rows (of at most `flush_lines`, where that was given)."""
+        """Start a new pass: yield pairs (X, Y) of `size` rows (at most `flush_lines`, if given)."""
         return super().blocks(size if self._flush is None else min(size, self._flush))
 
     def _found(self) -> _Layout:
@@ -151,7 +152,8 @@ class SvmlightStream(Stream):
             yield entries.dense(d), entries.y
 
     def sparse_blocks(self, size: int = 1024) -> Iterator[tuple[SparseRows, Array]]:
-        """A new pass as sparse rows, which are never made dense: blocks of `size` lines, fewer rows if some are empty.
+        """Start a new pass: yield sparse rows, which are never made dense, in blocks of `size` lines (empty lines give
+        no row).
 
         Files may have up to 2^32 features.
         """

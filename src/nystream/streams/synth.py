@@ -13,7 +13,7 @@ __all__ = ["Bumps", "bumps", "checkerboard", "sine"]
 
 
 def sine(n: int | None = None, *, periods: float = 1.0, noise: float = 0.1, seed: Seed = 0) -> Generated:
-    """A sine of one variable: x uniform on [-1, 1], y = sin(pi periods x) + noise N(0, 1).
+    """Return a stream of a sine of one variable: x uniform on [-1, 1], y = sin(pi periods x) + noise N(0, 1).
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def bumps(
     noise: float = 0.1,
     seed: Seed = 0,
 ) -> Generated:
-    """A sum of Gaussian bumps: x uniform on [-1, 1]^d, y = f(x) + noise N(0, 1).
+    """Return a stream of a sum of Gaussian bumps: x uniform on [-1, 1]^d, y = f(x) + noise N(0, 1).
 
     The function is ``f(x) = sum_k a_k exp(-|x - c_k|^2 / (2 width^2))`` with `count` centres c_k uniform on [-1, 1]^d
     and heights a_k from N(0, 1), drawn from the seed too: it lies in the space of the Gaussian kernel of that width,

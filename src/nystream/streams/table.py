@@ -87,7 +87,7 @@ class Table:
         self._plan = [(j, coders[j].number if j in coders else float) for j in choice.used]
 
     def chunks(self, lines: Lines, line: int, rows: int, live: bool = False) -> Iterator[Block]:
-        """Blocks of the table whose first row follows line number `line`; a live source is not read ahead."""
+        """Yield blocks of the table whose first row follows line number `line`. A live source is not read ahead."""
         rows = rows if live else max(rows, min(_LINES, _VALUES // len(self.names) + 1))
         found = False
         while (read := self._read(lines, line, rows)) is not None:

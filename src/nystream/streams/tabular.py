@@ -75,7 +75,7 @@ class Tables:
         self.unreadable.append(message)
 
     def blocks(self, size: int = _ROWS) -> Iterator[Table]:
-        """Tables of `size` rows, the last one perhaps shorter."""
+        """Yield tables of `size` rows; the last one may be shorter."""
         raise NotImplementedError
 
     def first_columns(self) -> list[str]:
@@ -84,7 +84,7 @@ class Tables:
 
 
 class TextTables(Tables):
-    """Separated text: every field as a string, None where it is absent.
+    """Tables of separated text. Every field is a string, None if it is absent.
 
     The first rows show the decimal marks of the columns, see `Table.marks`. Parameters as `dialect`.
     """
@@ -208,7 +208,7 @@ class TextTables(Tables):
 
 
 class JsonTables(Tables):
-    """One object on each line, or one array of objects."""
+    """Tables of JSON: one object on each line, or one array of objects."""
 
     def __init__(self, source: TextFile | Pipe) -> None:
         self._source = source
@@ -284,7 +284,7 @@ class JsonTables(Tables):
 
 
 class ArrowTables(Tables):
-    """Parquet and Feather (Arrow) files; needs pyarrow."""
+    """Tables of Parquet and Feather (Arrow) files; needs pyarrow."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
@@ -342,7 +342,8 @@ class ArrowTables(Tables):
 def open_tables(
     spec: str | os.PathLike[str] | Pipe, header: bool | str = "auto", known: Collection[str] | None = None
 ) -> Tables | None:
-    """The tables of a file, by its extension or its first lines, or of a pipe; None for what holds numbers alone.
+    """Open the tables of a file, by its extension or its first lines, or of a pipe; return None for formats with only
+    numbers.
 
     `header` and `known` names are those of `dialect`, for text.
     """

@@ -198,16 +198,16 @@ class TextFile:
         self.name = os.path.basename(self.path)
 
     def lines(self) -> Lines:
-        """A new pass over the lines."""
+        """Start a new pass over the lines."""
         return _lines_of(self.path, self.name)
 
     def head(self, count: int = 2) -> list[str]:
-        """The first lines, up to and including `count` that are not blank."""
+        """Return the first lines, up to and including `count` that are not blank."""
         return self.lines().head(count)
 
 
 class Pipe:
-    """Standard input, another file object, or the path of a pipe: read once, lines as they arrive."""
+    """Standard input, another file object, or the path of a pipe. It is read once, and gives lines as they arrive."""
 
     live = True
 
@@ -219,7 +219,7 @@ class Pipe:
         self._read = False
 
     def lines(self) -> Lines:
-        """The lines, once."""
+        """Yield the lines, once."""
         if self._read:
             raise ValueError(f"{self.name} can be read only once; save it to a file to read it again")
         self._read = True
@@ -228,7 +228,7 @@ class Pipe:
         return lines
 
     def head(self, count: int = 2) -> list[str]:
-        """The first lines, up to and including `count` that are not blank; `lines` gives them again."""
+        """Return the first lines, up to and including `count` that are not blank; `lines` yields them again."""
         count -= sum(bool(line.strip()) for line in self._head)
         if count > 0:
             self._head += self._opened().head(count)
@@ -244,7 +244,8 @@ class Pipe:
 
 
 def pipe_at(path: str | os.PathLike[str]) -> Pipe | None:
-    """The named pipe or device that has this path, as `<(command)` of a shell has; None: a file, a folder, nothing.
+    """Return the named pipe or device at this path, such as `<(command)` of a shell; None for a file, a folder, or
+    nothing.
 
     What is read from there is gone: who opened it a second time would lose the lines that were read before.
     """
@@ -256,7 +257,7 @@ def pipe_at(path: str | os.PathLike[str]) -> Pipe | None:
 
 
 def text_at(path: str | os.PathLike[str]) -> TextFile | Pipe:
-    """The text that has this path."""
+    """Return the text file or pipe at this path."""
     return pipe_at(path) or TextFile(path)
 
 

@@ -36,7 +36,7 @@ def arff(
     columns: Iterable[Column] | None = None,
     missing: str = "error",
 ) -> ArffStream:
-    """An ARFF file as a stream, in bounded memory; .gz, .bz2 and .xz are unpacked on the way.
+    """Return an ARFF file as a stream, in bounded memory; .gz, .bz2 and .xz are unpacked while it is read.
 
     A nominal target gives classes: Y holds 0..K-1 in the order of the declaration, `stream.labels` the names.
     Sparse rows, and features of type string, date or relational, are refused (such attributes may be dropped).

@@ -31,8 +31,8 @@ WORTH_A_THREAD = 32
 class Pixels(Params):
     """A novelty learner per pixel: colours that a pixel has shown recently score high, new colours score low.
 
-    Every pixel has its own f = sum_j a_j k(z_j, .) over at most `budget` colours z_j that it has shown. A frame gives
-    it the colour x; its score is f(x), and then it learns x with the novelty loss max(0, rho - f(x))::
+    Every pixel has its own function f = sum_j a_j k(z_j, .) of at most `budget` colours z_j that it has shown. In a new
+    frame the pixel has the colour x. Its score is f(x). Then it learns x with the novelty loss max(0, rho - f(x))::
 
         silk    f <- (1 - tau) f + a k(x, .),    a = clip(rho - (1 - tau) f(x), 0, (1 - tau) C)
                 and of more than `budget` terms the smallest goes, which may be the new one (the oldest of equals)

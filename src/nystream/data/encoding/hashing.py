@@ -13,7 +13,7 @@ __all__ = ["hash_level", "hash_name", "hash_pair"]
 
 
 def hash_name(column: str, which: int = 0) -> int:
-    """The seed of that number of a column.
+    """Return the seed that the name of a column gives to the hashes of its levels.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def hash_name(column: str, which: int = 0) -> int:
 
 
 def hash_level(column: str, level: str | None) -> int:
-    """The token of a level of a category, None for a missing one.
+    """Return the token of a level of a category; a level of None is a missing one.
 
     Examples
     --------
@@ -35,5 +35,5 @@ def hash_level(column: str, level: str | None) -> int:
 
 
 def hash_pair(one: int, two: int) -> int:
-    """The token of two levels together, that of the earlier column first."""
+    """Return the token of two levels together. The level of the earlier column comes first."""
     return murmur3_pair(one, two, 0)

@@ -67,7 +67,7 @@ class _Share(Metric):
 
 
 class OfMean(_Share):
-    """Squared error as a share of that of the mean of the targets so far: 1 is no better than it.
+    """The squared error divided by that of predicting the mean of the targets so far: from 1 on it is no better.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class OfMean(_Share):
 
 
 class OfLast(_Share):
-    """Squared error as a share of that of the last target: 1 is no better than saying that nothing changes."""
+    """The squared error divided by that of repeating the last target: from 1 on it is no better."""
 
     name = "of_last"
 

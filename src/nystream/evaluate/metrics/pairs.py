@@ -30,7 +30,7 @@ def as_numbers(Y: Any, P: Any, name: str) -> tuple[Array, Array]:
 
 
 def as_classes(Y: Any, P: Any, name: str) -> tuple[_Classes, _Classes, bool]:
-    """Class numbers of labels and of decisions, and whether it is a sign that decides: (n,) predictions.
+    """Return the class numbers of labels and of decisions, and whether the sign of (n,) predictions decides.
 
     Then -1 is class 0 and +1 is class 1. A two-dimensional Y is read as one-hot: its largest entry.
     """
@@ -46,7 +46,7 @@ def as_classes(Y: Any, P: Any, name: str) -> tuple[_Classes, _Classes, bool]:
 
 
 def as_scores(Y: Any, P: Any, name: str) -> tuple[_Classes, Array]:
-    """0 or 1 for each label, and a score (n,) that should be larger for 1."""
+    """Return 0 or 1 for each label, and a score (n,) that should be larger for 1."""
     p = _array(P, "P", name)
     if p.ndim == 2 and p.shape[1] > 2:
         raise ValueError(f"{name} compares two classes, got scores of {p.shape[1]}; use balanced_accuracy, f1 or kappa")
@@ -59,7 +59,7 @@ def as_scores(Y: Any, P: Any, name: str) -> tuple[_Classes, Array]:
 
 
 def as_truth(Y: Any, p: Array, name: str) -> _Classes:
-    """Class numbers of the labels that belong to predictions p."""
+    """Return the class numbers of the labels that belong to predictions p."""
     y = _array(Y, "Y", name)
     if len(y) != len(p):
         raise ValueError(f"{name} got {len(y)} labels for {len(p)} predictions")

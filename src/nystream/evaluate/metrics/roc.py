@@ -16,7 +16,7 @@ SHIFT = 12
 
 
 class ROC:
-    """Counts of positive and negative scores in bins that are 0.05 percent of the score wide, and the curve they give.
+    """Counts positive and negative scores in bins that are 0.05 percent of the score wide, and gives the ROC curve.
 
     A threshold may be put between any two bins. Scores of one bin count as equal, and equal scores count half (average
     ranks), so the area is off by at most `error`. 16 MB, O(1) per score, `area` and `curve` O(bins).
@@ -36,7 +36,7 @@ class ROC:
         self._counts = np.zeros((2, 1 << (32 - SHIFT)), dtype=np.int64)
 
     def update(self, positive: npt.NDArray[np.bool_], scores: npt.NDArray[Any]) -> Self:
-        """Count scores (n,), of which those of the true in `positive` (n,) should be larger."""
+        """Count scores (n,). Scores of rows that are true in `positive` (n,) should be larger."""
         bins = _bins(scores)
         np.add.at(self._counts[1], bins[positive], 1)
         np.add.at(self._counts[0], bins[~positive], 1)

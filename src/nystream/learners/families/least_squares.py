@@ -71,7 +71,7 @@ class LeastSquares(Learner):
         return self.factor_.log_det if self.d_ else 0.0
 
     def effective_dimension(self) -> float:
-        """tr K (K + lam I)^-1: the number of directions in which the data outweigh the ridge."""
+        """Return tr K (K + lam I)^-1, the number of directions in which the data outweigh the ridge."""
         return self.factor_.effective_dimension if self.d_ else 0.0
 
     def online_dimension(self) -> float:

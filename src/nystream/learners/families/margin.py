@@ -59,7 +59,7 @@ class MarginLearner(Learner):
         return self.mistakes_
 
     def log_det(self) -> float:
-        """log det(A / lam)."""
+        """Return log det(A / lam)."""
         return self.factor_.log_det if self.d_ else 0.0
 
     def _start(self, d: int, outputs: int) -> None:

@@ -80,8 +80,8 @@ def figure(record: Record) -> list[str]:
         "",
         f"![Error of {record.class_name} and Auto along the stream](/_generated/learners/{record.name}.svg){{.figure}}",
         "",
-        f"The stream is *{stream}*: {what}. The learner is what `nystream race` starts, untuned; every row is "
-        "predicted before it is learnt. Figures: `python docs/make_learners.py`.",
+        f"The stream is *{stream}*: {what}. The learner is the one that `nystream race` starts, without tuning. "
+        "Every row is predicted before it is learnt. Figures: `python docs/make_learners.py`.",
         "",
     ]
 
@@ -117,10 +117,10 @@ def sources(record: Record, doc: Any) -> list[str]:
     tests = oracle_files(module)
     if tests:
         links = ", ".join(f"{{download}}`{path.parent.name}/{path.name} <{relative(path)}>`" for path in tests)
-        lines += [f"- Oracle, the definition written slowly, and the tests that hold it to that: {links}"]
+        lines += [f"- A slow reference implementation of the paper's equations, and the tests that use it: {links}"]
     if record.experiments:
         links = ", ".join(f"[{name}](/reproduction.md#{name})" for name in record.experiments)
-        lines += [f"- The paper's experiments, done again: {links}"]
+        lines += [f"- The paper's experiments, computed again: {links}"]
     return lines
 
 

@@ -5,7 +5,8 @@
 
 Four tables. *known*: ten real streams (files as in auto_streams.py). *labels*: labels that are hard to learn, on the
 generated stream of auto_stress.py, cpusmall and bike: outliers, Cauchy noise, lognormal noise. *other labels*: labels
-that change for good (another level, scale or function), and far values of a function, which are no outliers.
+that change for good (another level, scale or function), far values of a function, which are no outliers, and small
+outliers on both sides.
 *persistence*: labels that hardly ever change, as in no_change.py. Every mechanism is run on the first table, and on the
 others if it concerns them.
 
@@ -79,13 +80,16 @@ def with_hard_labels(name: str, rows: int) -> Rows:
 
 def with_other_labels(name: str, rows: int) -> Rows:
     """Errors count from the change on, in the last third of the rows; where nothing changes, in all rows."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(int(name[-1]) if name.startswith("one") else 0)
     X, late = rng.normal(size=(rows, 3)), np.arange(rows) >= 2 * rows // 3
     f, noise = np.sin(2 * X[:, 0]) + X[:, 1], 0.1 * rng.normal(size=rows)
     cauchy = 0.2 * np.random.default_rng(1).standard_cauchy(rows)
     if name == "far values":
         y = np.exp(1.5 * X[:, 0])
         return X, y, y, np.ones(rows, dtype=bool), 0
+    if name.startswith("one in 8 off"):
+        off = 6.0 * (np.arange(rows) % 8 == 7) * (-1.0) ** (np.arange(rows) // 8)
+        return X, f + noise + off, f + noise, np.ones(rows, dtype=bool), 0
     noise = cauchy if name.startswith("Cauchy") else noise
     what = name.removeprefix("Cauchy noise, ")
     if what == "another level":
@@ -106,10 +110,11 @@ def hardly_changing(name: str, rows: int) -> Rows:
 
 KINDS = ("1.0% of labels times 1e+06", "labels 2 and 8, rows from 21", "Cauchy noise", "lognormal 1", "lognormal 1.5")
 CHANGES = ("another level", "another scale", "another function")
+STAYING = ("far values", *(f"one in 8 off, draw {k}" for k in range(3)))
 TABLES: dict[str, tuple[Callable[[str, int], Rows], list[str]]] = {
     "known": (known, list(KNOWN)),
     "labels": (with_hard_labels, [f"{base}: {kind}" for base in ("generated", "cpusmall", "bike") for kind in KINDS]),
-    "other labels": (with_other_labels, [*CHANGES, *(f"Cauchy noise, {kind}" for kind in CHANGES), "far values"]),
+    "other labels": (with_other_labels, [*CHANGES, *(f"Cauchy noise, {kind}" for kind in CHANGES), *STAYING]),
     "persistence": (
         hardly_changing,
         [f"{e}, {k}" for e in ("every 200", "every 2000", "one row in 50") for k in ("classes", "numbers")],

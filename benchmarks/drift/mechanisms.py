@@ -41,6 +41,12 @@ CHANGING = (
 REAL = ("elec2", "covtype7", "beijing", "bike")
 AFTER, ROWS = 2000, 8000
 ALL = "all mechanisms"
+HEAD = """# What each mechanism of drift handling is worth
+
+Loss after changes over that of a fresh copy, means; for real streams the loss over that with all mechanisms. Printed by
+`python benchmarks/drift/mechanisms.py`.
+
+"""
 
 
 def quiet_steady(own: detectors.RankDetector, x: np.ndarray, row: int, **options: Any) -> Any:
@@ -185,7 +191,7 @@ def main() -> None:
         run(given.without, given.streams, given.json)
     text = table(given.json)
     print(text)
-    given.json.with_suffix(".md").write_text("# What each mechanism of drift handling is worth\n\n" + text)
+    given.json.with_suffix(".md").write_text(HEAD + text)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream._core.auto.drift import losses_of, placed, watch
 from nystream.auto.drift.block import LOG_LEAST
-from nystream.auto.drift.detectors import NO_ALERT, RULES, Evidence, RankDetector
+from nystream.auto.drift.detectors import RULES, Evidence, RankDetector
 from nystream.auto.drift.inputs import FAR, distances
 
 NEVER = 1 << 62
@@ -108,7 +108,7 @@ def test_rising_losses_sound_and_falling_ones_count_from_a_row_on():
         where, stores = np.array([[0.0], [1.0]]), (np.zeros((5, 3)), np.zeros((5, 1)))
         for t in range(100, 160):
             given = (P, None, Y, None, one, LOG_LEAST, 0.0, np.zeros((1, 1)), where, FAR)
-            if watch(t, *given, parts, RULES, falls_from, *NO_ALERT, *stores) is None:
+            if watch(t, *given, parts, RULES, falls_from, *stores) is None:
                 return t
         return None
 

@@ -9,14 +9,12 @@ from nystream.runtime.types import Array
 _Ranks: TypeAlias = tuple[
     bool, float, Array, Array, Array, Array, NDArray[np.int64], NDArray[np.int64], Array
 ]  # alike, bar, kept, order, ranks, logs, began, marks, sums
-_Rules: TypeAlias = tuple[Array, int, float, float, int, float]  # bets, ups, fall, low bar, least, floor
+_Rules: TypeAlias = tuple[Array, int, float, int, float]  # bets, ups, fall, least, floor
 
 def see(
     losses: Array,
     first: int,
     falls_from: int,
-    alert_from: int,
-    alert_to: int,
     alarm: _Ranks,
     given: _Rules,
     heat: Array,
@@ -39,8 +37,6 @@ def watch(
     alarms: tuple[_Ranks, _Ranks, _Ranks],
     given: _Rules,
     falls_from: int,
-    alert_from: int,
-    alert_to: int,
     losses: Array,
     said: Array,
 ) -> tuple[float, int, float, int] | None: ...

@@ -25,7 +25,6 @@ cdef struct Rules:
     Py_ssize_t count
     Py_ssize_t ups          # bets on rises
     double fall             # log of what the bets on falls have to win on average
-    double low_bar          # log of what one bet on a rise has to win in rows of an alert
     Py_ssize_t least        # numbers before one is ranked
     double floor            # part of the mean below which numbers are alike
 
@@ -48,13 +47,13 @@ cdef struct Ranked:
     double p                # nan where numbers were too few to rank
     double heat             # log of what the bets on rises have won on average
     int64_t left            # where the one that won most left 0
-    Py_ssize_t won          # the bet that won, -1: none did, -2: a row of an alert is over the low bar
+    Py_ssize_t won          # the bet that won, -1: none did
     double[MOST] logs
     int64_t[MOST] began
 
 
 cdef int rules_of(tuple given, Rules* rules) except -1:
-    bets, rules.ups, rules.fall, rules.low_bar, rules.least, rules.floor = given
+    bets, rules.ups, rules.fall, rules.least, rules.floor = given
     rules.count = len(bets)
     rules.bets = numbers(bets, 1, rules.count, 0, 0)
     if not 0 < rules.ups <= rules.count <= MOST:
@@ -109,8 +108,7 @@ cdef double mean_log(const double* logs, Py_ssize_t n, double most) noexcept nog
     return most + log(total/n)
 
 
-cdef void rank(const Ranks* alarm, const Rules* rules, double x, int64_t row, bint falls, bint alert,
-               Ranked* found) noexcept nogil:
+cdef void rank(const Ranks* alarm, const Rules* rules, double x, int64_t row, bint falls, Ranked* found) noexcept nogil:
     """What becomes of the bets with this number; nothing of the alarm is changed."""
     cdef Py_ssize_t count = alarm.marks[COUNT], low, a, b, k, best, used = rules.count if falls else rules.ups
     cdef double small, r, logp, logq, most
@@ -140,8 +138,6 @@ cdef void rank(const Ranks* alarm, const Rules* rules, double x, int64_t row, bi
     found.heat, found.left = mean_log(found.logs, rules.ups, most), found.began[best]
     if found.heat >= alarm.bar:
         found.won = best
-    elif alert and most >= rules.low_bar:
-        found.won = -2
     elif used > rules.ups:
         best, most = rules.ups, found.logs[rules.ups]
         for k in range(rules.ups + 1, rules.count):
@@ -180,13 +176,13 @@ cdef inline double known(double x) noexcept nogil:
     return x if x == x else 1e300
 
 
-def see(cnp.ndarray losses, int64_t first, int64_t falls_from, int64_t alert_from, int64_t alert_to, tuple alarm,
-        tuple given, cnp.ndarray heat, cnp.ndarray left):
+def see(cnp.ndarray losses, int64_t first, int64_t falls_from, tuple alarm, tuple given, cnp.ndarray heat,
+        cnp.ndarray left):
     """Rows `first`, `first` + 1, ... with these losses, up to the one where an alarm sounds.
 
-    (rows seen, the bet that won), -1: none did, -2: one of the rows of an alert is over the low bar. `alarm` is the
-    state of a `RankAlarm` and `given` its rules: see `ranks_of` and `Rules`. heat and left (n,): for every row seen the
-    log of what the bets on rises have won on average, and where the one that won most left 0.
+    (rows seen, the bet that won), -1: none did. `alarm` is the state of a `RankDetector` and `given` its rules: see
+    `ranks_of` and `Rules`. heat and left (n,): for every row seen the log of what the bets on rises have won on
+    average, and where the one that won most left 0.
     """
     cdef Py_ssize_t n = cnp.PyArray_SIZE(losses), t = 0
     cdef const double* x = numbers(losses, 1, n, 0, 0)
@@ -202,8 +198,7 @@ def see(cnp.ndarray losses, int64_t first, int64_t falls_from, int64_t alert_fro
     found.won = -1
     with nogil:
         while t < n and found.won == -1:
-            rank(&ranks, &rules, known(x[t]), first + t, first + t >= falls_from, alert_from <= first + t < alert_to,
-                 &found)
+            rank(&ranks, &rules, known(x[t]), first + t, first + t >= falls_from, &found)
             keep(&ranks, &rules, known(x[t]), first + t, &found)
             level[t], since[t] = found.heat, found.left
             t += 1
@@ -283,8 +278,7 @@ def losses_of(cnp.ndarray P, cnp.ndarray Y, cnp.ndarray scale or None, double le
 
 def watch(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, cnp.ndarray heard or None,
           cnp.ndarray scale or None, double least, double steady, cnp.ndarray X, cnp.ndarray where, double most,
-          tuple alarms, tuple given, int64_t falls_from, int64_t alert_from, int64_t alert_to, cnp.ndarray losses,
-          cnp.ndarray said):
+          tuple alarms, tuple given, int64_t falls_from, cnp.ndarray losses, cnp.ndarray said):
     """One row of one ensemble, if no alarm sounds: how near the first two are, (heat, left, heat, left) as in `see`.
 
     All three alarms, on the loss, on the loss `steady` of experts that do not forget and on the distance of X (1, d)
@@ -326,8 +320,7 @@ def watch(int64_t row, cnp.ndarray P, cnp.ndarray core or None, cnp.ndarray Y, c
         found[1].heat, found[1].left = 0, 0
         for k in range(3):
             if silent and not (k == 1 and h != NULL):
-                rank(&ranks[k], &rules, known(seen[k]), row, k == 0 and row >= falls_from,
-                     k == 0 and alert_from <= row < alert_to, &found[k])
+                rank(&ranks[k], &rules, known(seen[k]), row, k == 0 and row >= falls_from, &found[k])
                 silent = found[k].won == -1
         if silent:
             for k in range(3):

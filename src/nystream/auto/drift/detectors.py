@@ -13,7 +13,7 @@ from nystream._core.auto.drift import see
 from nystream.runtime.params import Params, at_least, positive
 from nystream.runtime.types import Array
 
-__all__ = ["NO_ALERT", "RULES", "Detection", "Evidence", "RankDetector"]
+__all__ = ["RULES", "Detection", "Evidence", "RankDetector"]
 
 
 @dataclass(frozen=True)
@@ -50,10 +50,8 @@ class Thresholds:
 
 LIMITS = Thresholds()
 BETS = np.array(LIMITS.rises + LIMITS.falls)
-NO_ALERT = (0, 0)
-"""The compiled code can use a lower bar in the rows of an alert. There are no such rows."""
 NEVER = 1 << 62
-RULES = (BETS, len(LIMITS.rises), math.log(LIMITS.fall_bar), math.inf, LIMITS.least, LIMITS.floor)
+RULES = (BETS, len(LIMITS.rises), math.log(LIMITS.fall_bar), LIMITS.least, LIMITS.floor)
 
 
 class Detection(NamedTuple):
@@ -173,7 +171,7 @@ class RankDetector(Params):
         Falls count from row `falls_from` on. `evidence` is filled for the rows seen.
         """
         level, left = evidence or Evidence(np.empty(len(x)), np.empty(len(x), dtype=np.int64))
-        used, won = see(x, row, falls_from, *NO_ALERT, self.parts, RULES, level, left)
+        used, won = see(x, row, falls_from, self.parts, RULES, level, left)
         return used, None if won == -1 else self._found(row + used, won)
 
     def _found(self, end: int, won: int) -> Detection:

@@ -8,7 +8,7 @@ import numpy as np
 
 from nystream._core.auto.drift import watch
 from nystream.auto.drift.block import LOG_LEAST, Block, Course, Last, Side, Surroundings, losses_of
-from nystream.auto.drift.detectors import LIMITS, NEVER, NO_ALERT, RULES, Detection, RankDetector
+from nystream.auto.drift.detectors import LIMITS, NEVER, RULES, Detection, RankDetector
 from nystream.auto.drift.hedge import HEDGE, stronger
 from nystream.auto.drift.history import History
 from nystream.auto.drift.inputs import CENTRED, FAR, QUIET, InputDetector, Shift
@@ -78,7 +78,7 @@ class Detectors(Params):
         losses = (side.P, side.core, block.admitted, block.alarm_labels, scale, LOG_LEAST, side.steady.item())
         parts = (self.loss_.parts, self.steady_.parts, self.inputs_.ranks_.parts)
         stores = (history.losses_.store_, history.incumbent_.store_)
-        found = watch(t, *losses, block.rows.X, where, FAR, parts, RULES, settled, *NO_ALERT, *stores)
+        found = watch(t, *losses, block.rows.X, where, FAR, parts, RULES, settled, *stores)
         if found is None:
             return None
         history.put_answers(t, block.answers)

@@ -68,7 +68,7 @@ class Task:
     published : mapping
         The paper's figures by method: accuracy in percent, or RMSE with real targets.
     rows : int or None
-        Rows of a shuffle that are used; None: all.
+        Rows of shuffle 0 of which the prefix is a fifth; None: all.
     """
 
     name: str

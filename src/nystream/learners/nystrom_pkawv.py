@@ -159,8 +159,9 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging, BulkLearning):
         lam norm2 + B^2 d_eff(lam) log(e + e n top/lam) + 2 B^2 (m + 1) n mu/lam for m atoms. top is at least k(x, x),
         None: the largest so far. d_eff of the kernel is replaced by `effective_dimension()` + missed/lam, which bounds
         it. It needs memory="exact", dictionary="kors", eps = 1/2, mu <= lam, beta >= 12 log(n/delta), no clipping and
-        rows of weight 1; a ValueError names a difference. `bound_terms(norm2, against="kernel")` needs none of this and
-        holds always.
+        rows of weight 1; a ValueError names a difference. This beta is the published one; the proof needs the larger
+        `theory_beta(n, delta, all_rounds=True)`. `bound_terms(norm2, against="kernel")` needs none of this and holds
+        always.
         """
         ridge = self.lam * positive("norm2", norm2, zero=True)
         n, mu = max(self.n_seen_, 1), self.lam if self.mu is None else self.mu

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
-from nystream.runtime.deferred import special
 from nystream.runtime.params import at_least, positive
 from nystream.runtime.seeds import checked_seed, generator
 from nystream.runtime.types import Array, Change, LabelKind, Seed
@@ -49,8 +49,9 @@ def implicit_scores(m: Array, V: Array, label: int) -> tuple[Array, Array]:
         g[label] += 1.0
         if np.abs(g - a).max() <= DONE:
             break
-        curvature = np.diag(p) - np.outer(p, p)
-        step = np.linalg.solve(np.eye(K) + curvature @ V, g - a)
+        M = p[:, None] * (V - p @ V)  # (diag p - p p') V
+        M.flat[:: K + 1] += 1.0
+        step = np.linalg.solve(M, g - a)
         share = 1.0
         while True:
             trial = a + share * step
@@ -210,14 +211,14 @@ class GAF(Solver):
         if m.shape[1] == 2:
             s = (m[:, 1] - m[:, 0])[:, None]
             v = np.maximum(V[:, 0, 0] + V[:, 1, 1] - 2 * V[:, 0, 1], 0.0)[:, None]
-            x, w = np.polynomial.hermite_e.hermegauss(NODES)
-            d, share = s + np.sqrt(v) * x, np.log(w / w.sum())
-            return np.column_stack([special.logsumexp(share - np.logaddexp(0, k * d), axis=1) for k in (1.0, -1.0)])
+            x, share = _quadrature()
+            d = s + np.sqrt(v) * x
+            return np.column_stack([_log_sum(share - np.logaddexp(0, k * d)) for k in (1.0, -1.0)])
         sizes, X = np.linalg.eigh(V)
         root = (X * np.sqrt(np.maximum(sizes, 0.0))[:, None]) @ X.transpose(0, 2, 1)  # symmetric, continuous in V
         scores = m[:, None] + self.points_ @ root
-        logs: Array = scores - special.logsumexp(scores, axis=2, keepdims=True)
-        return np.asarray(special.logsumexp(logs, axis=1) - math.log(len(self.points_)))
+        logs = scores - _log_sum(scores)[..., None]
+        return _log_sum(logs.transpose(0, 2, 1)) - math.log(len(self.points_))
 
     def rebase(self, change: Change, dim: int) -> None:
         """Follow a map that appends coordinates (0 in every row so far) or restarts."""
@@ -257,6 +258,19 @@ class GAF(Solver):
         min L_n, at most L_n(W), and q_t(W) <= l_t(W).
         """
         return self.lam * norm2 * (1 + self.restarts_), self.excess_, 0.0
+
+
+@functools.cache
+def _quadrature() -> tuple[Array, Array]:
+    """Return the nodes of the mean over N(0, 1), and the logarithms of their weights."""
+    x, w = np.polynomial.hermite_e.hermegauss(NODES)
+    return x, np.log(w / w.sum())
+
+
+def _log_sum(a: Array) -> Array:
+    """Return log sum exp(a) over the last axis."""
+    top = a.max(axis=-1, keepdims=True)
+    return np.asarray(np.log(np.exp(a - top).sum(axis=-1)) + top[..., 0])
 
 
 def _softmax(u: Array) -> Array:

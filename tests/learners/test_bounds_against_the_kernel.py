@@ -23,6 +23,7 @@ from nystream import (
     KernelAWV,
     Nystrom,
     ProsNKons,
+    SketchedKONS,
     Taylor,
 )
 from nystream.evaluate import Hindsight, bounds
@@ -283,6 +284,17 @@ def test_a_squared_norm_is_a_number_of_at_least_0(learner, norm2):
             if hasattr(model, call):
                 with pytest.raises(ValueError, match=r"norm2 must be a number at least 0|see bound_terms"):
                     getattr(model, call)(*((1.0,) if call == "loss_bound" else ()), norm2)
+
+
+@pytest.mark.parametrize("learner", [KONS(G), SketchedKONS(G, seed=0)], ids=lambda learner: type(learner).__name__)
+def test_learners_in_the_kernel_itself_have_one_bound_for_both_comparators(learner):
+    X, y = stream()
+    learner = learner.clone()
+    learner.run(X, y)
+    assert learner.bound_terms(1.0, against="kernel") == learner.bound_terms(1.0, against="features")
+    assert learner.regret_bound(1.0, against="kernel") == learner.bound_terms(1.0).total
+    with pytest.raises(ValueError, match="against"):
+        learner.bound_terms(1.0, against="labels")
 
 
 def test_rows_that_a_map_was_fitted_on_are_not_rows_of_the_learner():

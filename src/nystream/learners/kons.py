@@ -393,17 +393,18 @@ class KONS(LabelBound, LossLearner, Averaging):
         f may be any function of the kernel's space, so that `against` makes no difference. Infinite once a real label
         of a curved loss was beyond clip.
         """
-        one_of("against", against, AGAINST)
-        return self.bound_terms(self._norm2(norm2, changes)).total
+        return self.bound_terms(self._norm2(norm2, changes), against=against).total
 
-    def bound_terms(self, norm2: float, values: Any = None) -> BoundTerms:
+    def bound_terms(self, norm2: float, values: Any = None, *, against: str = "features") -> BoundTerms:
         """Return the terms of the sharp bound::
 
             1/2 [ lam norm2 + sum g' A_t^-1 g + sum (z_t eta_t - sigma) (g'(w_t - f))^2 ]
 
         z_t is 1 (in sketches: whether the round entered). `values` (n_seen,), the comparator's predictions, make the
-        last sum exact; without them each of its terms is replaced by a bound that holds for every f.
+        last sum exact; without them each of its terms is replaced by a bound that holds for every f. `against` makes no
+        difference, see `regret_bound`.
         """
+        one_of("against", against, AGAINST)
         positive("norm2", norm2, zero=True)
         f = None if values is None else self._comparator(values)
         if f is not None and np.abs(f).max(initial=0.0) > self.clip * (1 + 1e-9):

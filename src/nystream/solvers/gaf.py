@@ -40,11 +40,9 @@ def implicit_scores(m: Array, V: Array, label: int) -> tuple[Array, Array]:
 
     z = m + V a for the a that minimises a'Va/2 + l(m + V a), by Newton steps that are halved until they descend.
     """
-    a, K = np.zeros(len(m)), len(m)
-    z = m.copy()
-    value = _softmax_loss(z, label)
+    a, K, z = np.zeros(len(m)), len(m), m.copy()
+    p, value = _softmax(z, label)
     for _ in range(STEPS):
-        p = _softmax(z)
         g = -p
         g[label] += 1.0
         if np.abs(g - a).max() <= DONE:
@@ -55,15 +53,15 @@ def implicit_scores(m: Array, V: Array, label: int) -> tuple[Array, Array]:
         share = 1.0
         while True:
             trial = a + share * step
-            moved = m + V @ trial
-            new = 0.5 * float(trial @ (moved - m)) + _softmax_loss(moved, label)
+            shift = V @ trial
+            moved, loss = _softmax(m + shift, label)
+            new = 0.5 * float(trial @ shift) + loss
             if new <= value or share < 1e-12:
                 break
             share /= 2
         if not new < value and share < 1.0:
             break
-        a, z, value = trial, moved, new
-    p = _softmax(z)
+        a, z, p, value = trial, m + shift, moved, new
     g = -p
     g[label] = p[np.arange(K) != label].sum()  # 1 - p would lose small numbers
     return z, g
@@ -188,9 +186,10 @@ class GAF(Solver):
             m, V, label = self.mean_ @ z, W @ W.T, int(Y[i, 0])
             P[i] = self._log_mean(m[None], V[None])[0]
             u, g = implicit_scores(m, V, label)
-            self.excess_ += float(-P[i, label] - _softmax_loss(u, label) - 0.5 * g @ V @ g)
+            p, loss = _softmax(u, label)
+            self.excess_ += float(-P[i, label] - loss - 0.5 * g @ V @ g)
             self.mean_ += (self.root_ @ (W.T @ g)).T
-            self._shrink(W, V, c, _softmax(u))
+            self._shrink(W, V, c, p)
         return P
 
     def _shrink(self, W: Array, V: Array, c: float, p: Array) -> None:
@@ -273,14 +272,11 @@ def _log_sum(a: Array) -> Array:
     return np.asarray(np.log(np.exp(a - top).sum(axis=-1)) + top[..., 0])
 
 
-def _softmax(u: Array) -> Array:
-    e: Array = np.exp(u - u.max())
-    return e / e.sum()
-
-
-def _softmax_loss(u: Array, label: int) -> float:
-    """Return log sum exp(u) - u_label, also where it is tiny."""
+def _softmax(u: Array, label: int) -> tuple[Array, float]:
+    """Return the probabilities, and the loss log sum exp(u) - u_label, also where it is tiny."""
     top = int(u.argmax())
-    rest = np.exp(u - u[top])
-    rest[top] = 0.0
-    return float(u[top] - u[label] + math.log1p(rest.sum()))
+    e = np.exp(u - u[top])
+    e[top] = 0.0
+    rest = float(e.sum())
+    e[top] = 1.0
+    return e / (1.0 + rest), float(u[top] - u[label]) + math.log1p(rest)

@@ -66,6 +66,8 @@ def test_the_tracking_bound_holds_where_the_best_learner_changes_and_aggregate_l
     assert loss <= best + model.regret_bound(changes=1)
     assert loss < lag
     assert math.isfinite(model.regret_bound(changes=1))
+    with pytest.raises(ValueError, match="changes must be a whole number of at least 0"):
+        model.regret_bound(changes=-1)
 
 
 def test_a_larger_eta_and_a_label_out_of_bounds_void_the_bound():

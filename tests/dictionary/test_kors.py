@@ -132,6 +132,9 @@ def test_theorys_beta_gives_the_three_guarantees(eps):
     beta, rho = theory_beta(T, delta, eps), (1 + eps) / (1 - eps)
     assert_allclose(theory_beta(6000, 0.1, 0.5), 132.0252, atol=1e-4)
     assert_allclose(theory_beta(6000, 0.1, 0.5, all_rounds=True), 12 * np.log(4 * 6000**2 / 0.1), rtol=1e-12)
+    for bad in (0.0, 1.0, 2.0):
+        with pytest.raises(ValueError, match="delta must be a number greater than 0 and less than 1"):
+            theory_beta(1, bad)
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X, u = unit_vectors(rng, T), rng.random(T)

@@ -252,7 +252,7 @@ def newton(played: Played) -> Iterator[Trial]:
             K = kernel(played.X, played.X)
             a = np.linalg.solve(K + ridge * np.eye(len(y)), target)
             others = [] if inside is None else [inside @ (everywhere(played).T @ a)]
-            yield trial("kernel", K @ a, float(a @ K @ a), *others)
+            yield trial("kernel", K @ a, max(float(a @ K @ a), 0.0), *others)
     yield trial("features", 0 * y, 0.0)
 
 

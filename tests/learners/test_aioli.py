@@ -55,7 +55,7 @@ def test_golden_state_equation_and_alternating_labels():
     assert np.sum(p * y <= 0) == 4
     m, v = np.array([1, -3, 10, 0.3]), np.array([1, 0.5, 200, 4])
     roots = [0.6748316143, -2.5710265412, 0.0990900987, 0.1000555926]
-    assert_allclose(predicted_log_odds(m, v), roots, atol=1e-10)
+    assert_allclose(np.vectorize(predicted_log_odds)(m, v), roots, atol=1e-10)
     labels = np.resize([-1.0, 1.0], 200)
     one = AIOLI(lam=0.01, clip=5)
     q = one.run(np.ones((200, 1)), labels)
@@ -76,9 +76,9 @@ def test_predictions_are_the_minima_of_the_definition(lam, clip, kind):
 def test_the_equation_is_solved_at_all_scales():
     m, v = (a.ravel() for a in np.meshgrid(10.0 ** np.arange(-8, 9), 10.0 ** np.arange(-8, 9)))
     for sign in (1, -1):
-        p = predicted_log_odds(sign * m, v)
+        p = np.vectorize(predicted_log_odds)(sign * m, v)
         assert_allclose(p + v * np.tanh(p / 2), sign * m, rtol=1e-13)
-    assert predicted_log_odds(np.zeros(1), np.ones(1))[0] == 0
+    assert predicted_log_odds(0.0, 1.0) == 0
 
 
 @pytest.mark.parametrize("kind", ["published", "sharp"])

@@ -10,7 +10,22 @@ import pytest
 from numpy.testing import assert_allclose
 
 import nystream
-from nystream import KONS, ONS, PKAWV, PKRR, Aggregate, Fourier, Gaussian, KernelAWV, Nystrom, ProsNKons, Taylor
+from nystream import (
+    AIOLI,
+    GAF,
+    KONS,
+    ONS,
+    PKAWV,
+    PKRR,
+    Aggregate,
+    Fourier,
+    Gaussian,
+    KernelAWV,
+    Nystrom,
+    ProsNKons,
+    SketchedKONS,
+    Taylor,
+)
 from nystream.evaluate import Hindsight, bounds
 from nystream.learners.bounds import fixed_price, moving_price
 from nystream.learners.nystrom_pkawv import NystromPKAWV
@@ -198,6 +213,88 @@ def test_what_the_features_miss_is_counted_with_weights_pooled_and_taken_out():
         alone = PKRR(features, lam=0.1)
         alone.run(X[:30], y[:30], w[:30])
         assert_allclose(left.features_.missed, alone.features_.missed, rtol=1e-8)
+
+
+@pytest.mark.parametrize("dictionary", ["kors", "ald", "given"])
+def test_single_rows_with_weights_pay_for_what_the_dictionary_misses(dictionary):
+    """The dictionary has one atom and heavy rows lie far from it, so that most of the regret is this price."""
+    rows = {"dictionary": np.zeros((1, 2)) if dictionary == "given" else dictionary, "max_atoms": 1, "seed": 0}
+    X, y, w = np.array([[0.0, 0.0], [9.0, 9.0], [9.0, 9.0]]), np.array([1.0, -1.0, -1.0]), np.array([1.0, 1e4, 1e4])
+    for memory in ("frozen", "exact"):
+        learner = NystromPKAWV(G, lam=0.1, memory=memory, **rows)
+        p = np.array([learner.step(*row) for row in zip(X, y, w.tolist(), strict=True)])
+        K = np.sqrt(w)[:, None] * G(X, X) * np.sqrt(w)
+        best = 0.1 * (np.sqrt(w) * y) @ np.linalg.solve(K + 0.1 * np.eye(3), np.sqrt(w) * y)
+        assert_allclose(learner.missed(), 2e4, rtol=1e-9)
+        assert 1e4 < float(w @ (p - y) ** 2) - best <= learner.regret_bound(against="kernel")
+
+
+def test_the_theorems_are_refused_for_weighted_merged_clipped_and_unlearnt_rows():
+    X, y = stream()
+    features, beta = Taylor(G, degree=3), 12 * math.log(N / 0.05) + 1
+    exact = NystromPKAWV(G, lam=0.2, mu=0.2e-3, beta=beta, memory="exact", seed=0)
+    wrong = [ran(PKAWV(features, clip=2.0)), ran(PKAWV(features)).merge(ran(PKAWV(features)))]
+    wrong.append(ran(PKAWV(features)).unlearn(X[:1], y[:1]))
+    for learner in (PKAWV(features), exact):
+        learner.run(X, y, np.linspace(0.5, 1.5, N))
+        wrong.append(learner)
+    for learner in wrong:
+        with pytest.raises(ValueError, match=r"weight 1.*see bound_terms"):
+            learner.published_bound(1.0)
+    assert ran(PKAWV(features)).published_bound(1.0).total > 0
+
+
+def test_theorem_6_takes_the_largest_of_the_kernel_from_the_rows():
+    beta = 12 * math.log(N / 0.05)
+    one, many = (NystromPKAWV(c * G, lam=0.2 * c, mu=0.2e-3 * c, beta=beta, memory="exact", seed=0) for c in (1, 50))
+    assert_allclose(ran(one).published_bound(1.0).total, ran(many).published_bound(1.0 / 50).total, rtol=1e-9)
+
+
+def test_theorem_4_is_about_the_ridge_in_units_of_the_kernel():
+    for factor, needed in ((1.0, 33), (100.0, 33)):
+        learner = ran(PKAWV(Taylor(factor * G, degree=3), lam=0.2 * factor))
+        with pytest.raises(ValueError, match=f"needs a degree of at least {needed}"):
+            learner.published_bound(1.0, radius=math.sqrt(2))
+    learner = ran(PKAWV(Taylor(1e9 * G, degree=3), lam=0.2))
+    with pytest.raises(ValueError, match="needs a degree of at least 53"):
+        learner.published_bound(1.0, radius=math.sqrt(2))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        PKAWV(Taylor(G, degree=2)),
+        NystromPKAWV(G, seed=0),
+        KernelAWV(G),
+        ONS(Taylor(G, degree=2)),
+        KONS(G),
+        ProsNKons(G, seed=0),
+        AIOLI(Taylor(G, degree=2)),
+        GAF(Taylor(G, degree=2)),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+@pytest.mark.parametrize("norm2", [-1e-30, -1.0, math.nan, math.inf, "1"])
+def test_a_squared_norm_is_a_number_of_at_least_0(learner, norm2):
+    y = np.resize([0.0, 1.0] if learner.labels == "class" else [-1.0, 1.0], 5)
+    learnt = learner.clone()
+    learnt.run(np.ones((5, 2)), y)
+    for model in (learner, learnt):
+        for call in ("bound_terms", "published_bound", "loss_bound"):
+            if hasattr(model, call):
+                with pytest.raises(ValueError, match=r"norm2 must be a number at least 0|see bound_terms"):
+                    getattr(model, call)(*((1.0,) if call == "loss_bound" else ()), norm2)
+
+
+@pytest.mark.parametrize("learner", [KONS(G), SketchedKONS(G, seed=0)], ids=lambda learner: type(learner).__name__)
+def test_learners_in_the_kernel_itself_have_one_bound_for_both_comparators(learner):
+    X, y = stream()
+    learner = learner.clone()
+    learner.run(X, y)
+    assert learner.bound_terms(1.0, against="kernel") == learner.bound_terms(1.0, against="features")
+    assert learner.regret_bound(1.0, against="kernel") == learner.bound_terms(1.0).total
+    with pytest.raises(ValueError, match="against"):
+        learner.bound_terms(1.0, against="labels")
 
 
 def test_rows_that_a_map_was_fitted_on_are_not_rows_of_the_learner():

@@ -148,7 +148,7 @@ def comparators(X, y, clip, kernel):
         a = np.linalg.solve(K + ridge * np.eye(len(X)), y)
         f = K @ a
         scale = clip / max(clip, np.abs(f).max())
-        yield scale * f, scale**2 * a @ f
+        yield scale * f, max(float(scale**2 * a @ f), 0.0)
 
 
 def adversities(loss, n, seed):

@@ -154,7 +154,7 @@ def test_regret_and_loss_stay_below_their_bounds(memory, capsys):
                 assert learner.regret() <= learner.regret_bound() * (1 + 1e-9), (kind, learner)
                 for ridge in (0.03, 0.3, 3.0):  # comparators: kernel ridge in hindsight, in the whole space
                     a = np.linalg.solve(K + ridge * np.eye(len(K)), y)
-                    bound = learner.loss_bound(((K @ a - y) ** 2).sum(), a @ K @ a)
+                    bound = learner.loss_bound(((K @ a - y) ** 2).sum(), max(a @ K @ a, 0.0))
                     worst_loss = max(worst_loss, loss / bound)
                     assert loss <= bound * (1 + 1e-9), (kind, learner)
     with capsys.disabled():
@@ -230,6 +230,7 @@ def test_weights_count_as_repetitions_and_zero_as_absence(memory):
     assert_array_equal(weighted.atoms, repeated.atoms)
     assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-10)
     assert_allclose(weighted.missed(), repeated.missed(), rtol=1e-8)
+    assert_allclose(by_rows.missed(), repeated.missed(), rtol=1e-8)
     assert_allclose(weighted.log_det(), repeated.log_det(), rtol=1e-9)
 
 

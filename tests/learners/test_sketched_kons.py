@@ -119,8 +119,9 @@ def test_regret_never_exceeds_the_sharp_bound(loss):
                 f = K @ a
                 scale = 1.2 / max(1.2, np.abs(f).max())
                 regret = learner.regret_against(scale * f, labels)
-                sharp = learner.bound_terms(scale**2 * a @ f, scale * f).total
-                assert regret <= sharp <= learner.regret_bound(scale**2 * a @ f) + 1e-9
+                norm2 = max(float(scale**2 * a @ f), 0.0)
+                sharp = learner.bound_terms(norm2, scale * f).total
+                assert regret <= sharp <= learner.regret_bound(norm2) + 1e-9
                 worst = max(worst, regret / sharp)
     print(f"{loss}: largest regret/bound {worst:.3f}")
     assert worst > 0.1
@@ -141,6 +142,25 @@ def test_the_published_bound_has_the_terms_of_the_theorem():
     assert learner.regret_against(np.zeros(120), y) <= terms.total
     with pytest.raises(ValueError, match="needs a curved loss; hinge"):
         SketchedKONS(Gaussian(), loss="hinge", clip=1.5).published_bound(1.0)
+    with pytest.raises(ValueError, match="eta='auto'"):
+        SketchedKONS(Gaussian(), eta=1.0).published_bound(1.0)
+
+
+def test_the_published_bound_is_refused_where_its_logarithm_is_too_small():
+    """With ridges far above sigma L^2 T its second term would be negative."""
+    X, y = stream("squared", n=40)
+    for scale in (1.0, 30.0):
+        for lam in np.geomspace(1e-3, 1e4, 15):
+            learner = SketchedKONS(scale * Gaussian(0.5), lam=float(lam), beta=theory_beta(40, 0.1), seed=0)
+            learner.run(X, y)
+            try:
+                terms = learner.published_bound(0.0)
+            except ValueError as error:
+                assert "far above lam" in str(error)  # noqa: PT017 (a bound would be as good)
+                assert lam > 1
+            else:
+                assert learner.regret_against(np.zeros(40), y) <= terms.total
+                assert lam < 1e3
 
 
 def test_a_full_learner_refuses_before_anything_changes():

@@ -1,4 +1,4 @@
-"""The learners that CONTRIBUTING shows, one of each family, are learners: they run, and keep the laws of rounds."""
+"""The learners that CONTRIBUTING shows, one of each family, and its solver run and keep the laws of rounds."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from laws import LAWS, Variant
-from nystream import Gaussian
+from nystream import KORS, Fourier, Gaussian
 from nystream.learners.base import Learner
 from nystream.learners.families.expansion import ExpansionLearner, reference
+from nystream.learners.families.feature import FeatureLearner
 
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -22,7 +23,8 @@ SHOWN = ModuleType("shown_in_contributing")  # a module, so that copies find the
 sys.modules[SHOWN.__name__] = SHOWN
 for _number, _block in enumerate(re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE), start=1):
     exec(compile(_block, f"CONTRIBUTING.md, Python block {_number}", "exec"), SHOWN.__dict__)
-LEARNERS = [kind for kind in vars(SHOWN).values() if isinstance(kind, type) and kind.__module__ == SHOWN.__name__]
+CLASSES = [kind for kind in vars(SHOWN).values() if isinstance(kind, type) and kind.__module__ == SHOWN.__name__]
+LEARNERS = [kind for kind in CLASSES if issubclass(kind, Learner)]
 ROUNDS = [name for name, law in LAWS.items() if law.check.__module__ == "laws.rounds"]
 
 
@@ -39,6 +41,26 @@ def test_every_family_is_shown():
 @pytest.mark.parametrize("law", ROUNDS)
 def test_what_is_shown_keeps_the_laws_of_rounds(kind, law, tmp_path):
     variant = Variant(kind(Gaussian(0.7)))
+    if LAWS[law].concerns(variant):
+        LAWS[law](variant, tmp_path)
+
+
+class NormalisedDescent(FeatureLearner):
+    """The solver that is shown, on a map."""
+
+    multi_output = True
+
+    def __init__(self, features):
+        self.features = features
+
+    def _parts(self):
+        return self.features._as_parameter(), SHOWN.NormalisedSteps()
+
+
+@pytest.mark.parametrize("features", [Fourier(Gaussian(0.7), 20, seed=0), KORS(Gaussian(0.7), 0.1, seed=0)])
+@pytest.mark.parametrize("law", ROUNDS)
+def test_the_solver_that_is_shown_keeps_the_laws_also_on_a_map_that_starts_empty(features, law, tmp_path):
+    variant = Variant(NormalisedDescent(features))
     if LAWS[law].concerns(variant):
         LAWS[law](variant, tmp_path)
 

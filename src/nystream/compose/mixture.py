@@ -11,7 +11,7 @@ import numpy as np
 from nystream._core.auto.mixtures import Shared, mix_shared
 from nystream.compose.ensemble import Ensemble, check_learners
 from nystream.learners.base import Learner
-from nystream.runtime.params import positive
+from nystream.runtime.params import at_least, positive
 from nystream.runtime.threads import checked_threads
 from nystream.runtime.types import Array
 
@@ -103,6 +103,7 @@ class Mixture(Ensemble):
         Infinite with an eta above 1 / (8 B^2), and once a label was beyond `bound`. norm2 makes no difference.
         """
         self._only_own_parts(against)
+        at_least("changes", changes, 0)
         if self._eta > 1 / (8 * self.bound**2) * (1 + 1e-12) or self.void_:
             return math.inf
         N, stays = len(self.learners), max(self.n_seen - changes, 0)

@@ -248,7 +248,7 @@ def theory_beta(horizon: int, delta: float, eps: float = 0.5, *, all_rounds: boo
     not delta: "with probability 1 - delta in all T rounds at once" needs all_rounds=True, which is
     beta = 3 log(4 T^2/delta)/eps^2, about twice as large.
     """
-    T, delta = at_least("horizon", horizon, 1), positive("delta", delta)
+    T, delta = at_least("horizon", horizon, 1), positive("delta", delta, below=1.0)
     return 3 * math.log(4 * T * T / delta if all_rounds else T / delta) / positive("eps", eps) ** 2
 
 

@@ -248,5 +248,5 @@ def _of_part(pattern: SQUEAK, rows: Array, seed: list[int]) -> SQUEAK:
 def theory_copies(n: int, delta: float, eps: float = 0.5) -> int:
     """Return the copies of the paper's guarantee for n rows: 39 (1 + eps)/(1 - eps) log(2 n/delta)/eps^2."""
     eps = positive("eps", eps, below=1.0)
-    logs = math.log(2 * at_least("n", n, 1) / positive("delta", delta))
+    logs = math.log(2 * at_least("n", n, 1) / positive("delta", delta, below=1.0))
     return math.ceil(39 * (1 + eps) / (1 - eps) * logs / eps**2)

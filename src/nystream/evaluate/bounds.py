@@ -42,13 +42,14 @@ def kons(
     norm2: float, *, lam: float, dimension: float, eta: ArrayLike, sigma: float, clip: float, lipschitz: float
 ) -> BoundTerms:
     """Return Theorem 1 of KONS: lam norm2 + d_onl/eta_T + 4 clip^2 L^2 sum (eta_t - sigma), for step sizes eta (T,).
+    eta_T is the smallest.
 
     dimension: d_onl of the kernel rescaled by l'_t sqrt(eta_t), or `a_priori` with the raw kernel's d_eff at the ridge
     lam/(eta_1 L^2). It is twice the sharp bound, or more.
     """
     steps = np.asarray(eta, dtype=np.float64)
     excess = 4 * (clip * lipschitz) ** 2 * float(np.maximum(steps - sigma, 0.0).sum())
-    return BoundTerms(lam * norm2, dimension / float(steps[-1]), excess)
+    return BoundTerms(lam * norm2, dimension / float(steps.min()), excess)
 
 
 def sketched_kons(

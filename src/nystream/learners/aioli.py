@@ -11,7 +11,7 @@ from nystream.learners.bounds import AGAINST, BoundTerms, convex_price, missed_b
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Logistic
-from nystream.runtime.params import one_of
+from nystream.runtime.params import one_of, positive
 from nystream.runtime.types import Array
 from nystream.solvers.aioli import AIOLI as Improper
 
@@ -96,6 +96,7 @@ class AIOLI(LossLearner, FeatureLearner):
     def bound_terms(self, norm2: float, *, against: str = "features") -> BoundTerms:
         """Return the terms of `regret_bound`."""
         one_of("against", against, AGAINST)
+        positive("norm2", norm2, zero=True)
         if not self.d_:
             return BoundTerms(self.lam * norm2, 0.0, 0.0)
         terms = BoundTerms(*self._solver.bound_terms(norm2))
@@ -106,8 +107,8 @@ class AIOLI(LossLearner, FeatureLearner):
 
     def published_bound(self, norm2: float) -> BoundTerms:
         """Return the terms of the paper's bound: lam norm2 + (1/c) log det(A/(2 lam))."""
-        dimension = self._solver.log_det() / self._solver.c if self.d_ else 0.0
-        return BoundTerms(self.lam * norm2, dimension, 0.0)
+        ridge = self.lam * positive("norm2", norm2, zero=True)
+        return BoundTerms(ridge, self._solver.log_det() / self._solver.c if self.d_ else 0.0, 0.0)
 
     def log_det(self) -> float:
         """Return log det(A / (2 lam))."""

@@ -12,7 +12,7 @@ from nystream.learners.bounds import AGAINST, BoundTerms, convex_price, missed_b
 from nystream.learners.families.feature import BLOCK, FeatureLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Softmax
-from nystream.runtime.params import one_of
+from nystream.runtime.params import one_of, positive
 from nystream.runtime.types import Array, Seed
 from nystream.solvers.gaf import GAF as Aggregation
 
@@ -103,6 +103,7 @@ class GAF(LossLearner, FeatureLearner):
     def bound_terms(self, norm2: float, *, against: str = "features") -> BoundTerms:
         """Return the terms of `regret_bound`."""
         one_of("against", against, AGAINST)
+        positive("norm2", norm2, zero=True)
         if self.curvature is not None:
             return BoundTerms(self.lam * norm2, math.inf, 0.0)
         if not self.d_:

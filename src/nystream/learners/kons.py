@@ -393,17 +393,19 @@ class KONS(LabelBound, LossLearner, Averaging):
         f may be any function of the kernel's space, so that `against` makes no difference. Infinite once a real label
         of a curved loss was beyond clip.
         """
-        one_of("against", against, AGAINST)
-        return self.bound_terms(self._norm2(norm2, changes)).total
+        return self.bound_terms(self._norm2(norm2, changes), against=against).total
 
-    def bound_terms(self, norm2: float, values: Any = None) -> BoundTerms:
+    def bound_terms(self, norm2: float, values: Any = None, *, against: str = "features") -> BoundTerms:
         """Return the terms of the sharp bound::
 
             1/2 [ lam norm2 + sum g' A_t^-1 g + sum (z_t eta_t - sigma) (g'(w_t - f))^2 ]
 
         z_t is 1 (in sketches: whether the round entered). `values` (n_seen,), the comparator's predictions, make the
-        last sum exact; without them each of its terms is replaced by a bound that holds for every f.
+        last sum exact; without them each of its terms is replaced by a bound that holds for every f. `against` makes no
+        difference, see `regret_bound`.
         """
+        one_of("against", against, AGAINST)
+        positive("norm2", norm2, zero=True)
         f = None if values is None else self._comparator(values)
         if f is not None and np.abs(f).max(initial=0.0) > self.clip * (1 + 1e-9):
             raise ValueError(
@@ -424,17 +426,21 @@ class KONS(LabelBound, LossLearner, Averaging):
         """Return the bound of Theorem 1 of the paper: lam norm2 + d_onl/eta_T + 4 clip^2 L^2 sum_t (eta_t - sigma).
 
         d_onl is `online_dimension`; `a_priori` replaces it by d_eff(r) (1 + log(1 + kappa^2 T/r)), r = lam/(eta_1 L^2),
-        of the raw kernel, which depends on the points alone; O(n^3).
+        of the raw kernel, which depends on the points alone; O(n^3). Steps of the paper never grow: eta_T stands for
+        the smallest and eta_1 for the largest.
         """
+        ridge = self.lam * positive("norm2", norm2, zero=True)
         if not self.n_seen_:
-            return BoundTerms(self.lam * norm2, 0.0, 0.0)
+            return BoundTerms(ridge, 0.0, 0.0)
         eta, L = self._steps.at(np.arange(1, self.n_seen_ + 1)), self._loss.lipschitz(self.clip)
         dimension = self.online_dimension()
         if a_priori:
-            dimension = a_priori_dimension(self.kernel, self._gradients()[0], self.lam / (eta[0] * L * L), self.n_seen_)
+            dimension = a_priori_dimension(
+                self.kernel, self._gradients()[0], self.lam / (float(eta.max()) * L * L), self.n_seen_
+            )
         excess = 4 * (self.clip * L) ** 2 * float(np.maximum(eta - self._steps.sigma, 0.0).sum())
         excess = math.inf if self.void_ else excess
-        return BoundTerms(self.lam * norm2, dimension / float(eta[-1]), excess)
+        return BoundTerms(ridge, dimension / float(eta.min()), excess)
 
     @property
     def pivots(self) -> Array:

@@ -153,14 +153,17 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging, BulkLearning):
         fixed = self.memory == "exact" or np.ndim(self.dictionary) > 0
         return (fixed_price if fixed else moving_price)(energy, self.missed(), self.lam)
 
-    def published_bound(self, norm2: float, *, delta: float = 0.05, top: float = 1.0) -> BoundTerms:
+    def published_bound(self, norm2: float, *, delta: float = 0.05, top: float | None = None) -> BoundTerms:
         """Return the bound of Theorem 6 against every f with |f|^2 <= norm2, which holds with probability 1 - delta.
 
-        lam norm2 + B^2 d_eff(lam) log(e + e n top/lam) + 2 B^2 (m + 1) n mu/lam for m atoms, where top >= k(x, x), and
-        d_eff of the kernel is replaced by `effective_dimension()` + missed/lam, which bounds it. It needs
-        memory="exact", dictionary="kors", eps = 1/2, mu <= lam and beta >= 12 log(n/delta); a ValueError names a
-        difference. `bound_terms(norm2, against="kernel")` needs none of this and holds always.
+        lam norm2 + B^2 d_eff(lam) log(e + e n top/lam) + 2 B^2 (m + 1) n mu/lam for m atoms. top is at least k(x, x),
+        None: the largest so far. d_eff of the kernel is replaced by `effective_dimension()` + missed/lam, which bounds
+        it. It needs memory="exact", dictionary="kors", eps = 1/2, mu <= lam, beta >= 12 log(n/delta), no clipping and
+        rows of weight 1; a ValueError names a difference. This beta is the published one; the proof needs the larger
+        `theory_beta(n, delta, all_rounds=True)`. `bound_terms(norm2, against="kernel")` needs none of this and holds
+        always.
         """
+        ridge = self.lam * positive("norm2", norm2, zero=True)
         n, mu = max(self.n_seen_, 1), self.lam if self.mu is None else self.mu
         needed = 12 * math.log(n / positive("delta", delta, below=1.0))
         wrong = [
@@ -171,23 +174,29 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging, BulkLearning):
             (self.beta < needed, f"beta of at least {needed:.4g} for {n} rows and delta={delta:g}"),
             (self.max_atoms is not None, "max_atoms=None"),
             (not self.vovk or self.outputs_ > 1, "NystromPKAWV with one output"),
+            (self.clip is not None, "clip=None"),
+            (bool(self.d_) and not self._meter.is_plain, "rows of weight 1"),
         ]
         missing = [what for is_wrong, what in wrong if is_wrong]
         if missing:
             raise ValueError(f"Theorem 6 is about {', '.join(missing)}; this is {self!r}; see bound_terms")
         if not self.d_:
-            return BoundTerms(self.lam * norm2, 0.0, 0.0)
+            return BoundTerms(ridge, 0.0, 0.0)
+        if top is None:
+            top = float(self.kernel.diag(self.history_.points_.view).max())
         B2, effective = self._meter.largest**2, self.effective_dimension() + self.missed() / self.lam
         growth = effective * math.log(math.e + math.e * n * top / self.lam)
-        return BoundTerms(self.lam * norm2, B2 * growth, 2 * B2 * (self.size + 1) * n * mu / self.lam)
+        return BoundTerms(ridge, B2 * growth, 2 * B2 * (self.size + 1) * n * mu / self.lam)
 
     def loss_bound(self, loss: float, norm2: float) -> float:
         """Return an upper bound of the cumulative loss if some f with |f|^2 = norm2 has this cumulative loss.
 
         (sqrt(loss) + |f| sqrt(Delta))^2 + lam |f|^2 + regret_bound(). Several outputs: sums over them.
         """
-        projected = (np.sqrt(loss) + np.sqrt(norm2 * self.missed())) ** 2
-        return float(projected + self.lam * norm2 + self.regret_bound())
+        positive("loss", loss, zero=True)
+        positive("norm2", norm2, zero=True)
+        projected = (math.sqrt(loss) + math.sqrt(norm2 * self.missed())) ** 2
+        return projected + self.lam * norm2 + self.regret_bound()
 
     def leverage(self, X: Any) -> Array:
         """Return s = z'A^-1 z (n,) in the present span. `std` also counts the part outside the span."""
@@ -350,9 +359,9 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging, BulkLearning):
         return history
 
     def _step(self, x: Array, y: Array, weight: float) -> Array:
-        if self.memory == "exact" or weight == 0:
+        if self.memory == "exact" or weight != 1:
             return super()._step(x, y, weight)
-        return self.solver_.step(self._admit_row(x), y, weight)
+        return self.solver_.step(self._admit_row(x), y)
 
     def _step_one(self, x: Any, y: Any) -> float | None:
         known = (self.atoms_.engine or self.atoms_.known()) if self.memory == "frozen" else None

@@ -9,7 +9,7 @@ from nystream.learners.bounds import AGAINST, BoundTerms, convex_price, missed_b
 from nystream.learners.families.feature import FeatureLearner
 from nystream.learners.families.loss import LossLearner
 from nystream.losses import Loss, as_loss
-from nystream.runtime.params import one_of
+from nystream.runtime.params import one_of, positive
 from nystream.solvers.newton import NewtonSolver
 from nystream.solvers.ons import ONS as NewtonStep
 
@@ -91,7 +91,7 @@ class ONS(LossLearner, FeatureLearner):
 
     def bound_terms(self, norm2: float, *, against: str = "features") -> BoundTerms:
         """Return the terms of `regret_bound`."""
-        terms = BoundTerms(*self._solver.bound_terms(norm2))
+        terms = BoundTerms(*self._solver.bound_terms(positive("norm2", norm2, zero=True)))
         if one_of("against", against, AGAINST) == "features" or not self.d_:
             return terms
         missed = missed_by(self.features_, type(self).__name__)

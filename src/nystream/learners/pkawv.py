@@ -114,28 +114,33 @@ class PKAWV(LeastSquares, FeatureLearner, Averaging, BulkLearning):
         Theorem 3, for any features that are a projection: lam norm2 + B^2 log det(A/lam) + B^2 (mu + lam) n mu/lam^2,
         where mu is replaced by `features_.missed`, which bounds it. With `radius`, a bound on |x - centre|, Theorem 4
         for Taylor features: lam norm2 + 3/2 B^2 log det(I + K/lam), if their degree is at least
-        max(8 R^2/sigma^2, 2 log(n/min(lam, 1))) (else a ValueError); log det(I + K/lam) is replaced by
+        max(8 R^2/sigma^2, 2 log(n/min(lam/k(x, x), 1))) (else a ValueError); log det(I + K/lam) is replaced by
         log det(A/lam) + missed/lam, which bounds it. `bound_terms(norm2, against="kernel")` is never larger than
-        Theorem 3. For `PKAWV` without clipping; one output.
+        Theorem 3. For `PKAWV` without clipping, one output and one stream of rows of weight 1.
         """
-        if not self.vovk or self.outputs_ > 1:
-            raise ValueError("the theorems of the paper are about PKAWV with one output; see bound_terms")
+        if not self.vovk or self.outputs_ > 1 or self.clip is not None or (self.d_ and not self._meter.is_plain):
+            raise ValueError(
+                "the theorems of the paper are about PKAWV with one output, clip=None and one stream of rows of weight "
+                "1; see bound_terms"
+            )
+        ridge = self.lam * positive("norm2", norm2, zero=True)
         if not self.d_:
-            return BoundTerms(self.lam * norm2, 0.0, 0.0)
+            return BoundTerms(ridge, 0.0, 0.0)
         mu, n, B2 = missed_by(self.features_, type(self).__name__), self.n_seen_, self._meter.largest**2
         if radius is None:
             tail = B2 * (mu + self.lam) * n * mu / self.lam**2
-            return BoundTerms(self.lam * norm2, B2 * self.log_det(), tail)
+            return BoundTerms(ridge, B2 * self.log_det(), tail)
         features = self.features_
         if not isinstance(features, Taylor):
             raise ValueError(f"Theorem 4 is about Taylor features, got {features!r}; leave radius out for Theorem 3")
-        needed = max(8 * (radius / features.width) ** 2, 2 * math.log(max(n, 1) / min(self.lam, 1.0)))
+        top = float(features.kernel.diag(np.zeros((1, self.d_)))[0])  # the theorem has k(x, x) = 1
+        needed = max(8 * (radius / features.width) ** 2, 2 * math.log(max(n, 1) / min(self.lam / top, 1.0)))
         if features.degree_ < needed:
             raise ValueError(
                 f"Theorem 4 needs a degree of at least {math.ceil(needed)} for {n} rows within radius={radius:g}, got "
                 f"{features.degree_}; leave radius out for Theorem 3"
             )
-        return BoundTerms(self.lam * norm2, 1.5 * B2 * (self.log_det() + mu / self.lam), 0.0)
+        return BoundTerms(ridge, 1.5 * B2 * (self.log_det() + mu / self.lam), 0.0)
 
     def add_outputs(self, combination: Array) -> None:
         """Add outputs whose past labels are combinations (K, new) of those of the present outputs. Exact."""

@@ -121,6 +121,7 @@ class ProsNKons(AtomLearner, LossLearner):
     def bound_terms(self, norm2: float, *, against: str = "features") -> BoundTerms:
         """Return the terms of `regret_bound`."""
         one_of("against", against, AGAINST)
+        positive("norm2", norm2, zero=True)
         if not self.d_:
             return BoundTerms(0.5 * self.lam * norm2, 0.0, 0.0)
         terms = BoundTerms(*self.solver_.bound_terms(norm2))

@@ -192,22 +192,30 @@ class SketchedKONS(KONS):
 
             lam norm2 + 2 d_eff(lam/(sigma L^2)) log(2 sigma L^2 T/lam) / ((1 - eps) sigma max(gamma, beta tau_min))
 
-        d_eff of the raw kernel, tau_min the least true online leverage. As published, i.e. for sigma L^2 T >> lam.
+        d_eff of the raw kernel, tau_min the least true online leverage. It is about eta = sigma, and about
+        sigma L^2 T far above lam; elsewhere it is not a bound, and a ValueError says so.
         """
-        sigma = self._steps.sigma
+        sigma, ridge = self._steps.sigma, self.lam * positive("norm2", norm2, zero=True)
         if self.sketch_weights is not None:
             raise ValueError("Theorem 3 is about sketches without weights; see regret_bound")
         if not sigma > 0:
             raise ValueError(f"the published bound needs a curved loss; {self._loss.name} has no curvature on +-clip")
+        if self._steps.constant != sigma:
+            raise ValueError(f"Theorem 3 is about eta='auto', the curvature {sigma:g} of the loss; see regret_bound")
         points, grad, eta = self._gradients()
         if not len(points):
-            return BoundTerms(self.lam * norm2, 0.0, 0.0)
+            return BoundTerms(ridge, 0.0, 0.0)
         ratio = sigma * self._loss.lipschitz(self.clip) ** 2 / self.lam
+        top, growing = float(self.kernel.diag(points).max()), ratio * self.n_seen_
+        if 2 * math.log(2 * growing) < 1 + math.log1p(top * growing):  # what Theorem 3 has in place of the right side
+            raise ValueError(
+                f"Theorem 3 is about sigma L^2 T far above lam, and their ratio is {growing:.3g}; see regret_bound"
+            )
         tau = leverages(self.kernel, points, grad * np.sqrt(eta), self.lam).min()
         odds = max(self.gamma, self.beta * tau)
         growth = 2 * effective_dimension(self.kernel, points, 1 / ratio) * math.log(2 * ratio * self.n_seen_)
         excess = math.inf if self.void_ else 0.0
-        return BoundTerms(self.lam * norm2, growth / ((1 - self.eps) * sigma * odds), excess)
+        return BoundTerms(ridge, growth / ((1 - self.eps) * sigma * odds), excess)
 
     def _widen(self, d: int) -> None:
         super()._widen(d)

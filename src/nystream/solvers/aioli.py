@@ -35,22 +35,21 @@ def curvature(clip: float, kind: str = "published") -> float:
     return 2 * (math.expm1(-clip) + clip) / clip**2
 
 
-def predicted_log_odds(m: Array, v: Array) -> Array:
-    """Return the roots p of p + v tanh(p/2) = m, elementwise, for v >= 0.
+def predicted_log_odds(m: float, v: float) -> float:
+    """Return the root p of p + v tanh(p/2) = m, for v >= 0.
 
     For m >= 0 the left side is concave in p >= 0, and max(m - v, m/(1 + v/2)) is at most the root: Newton steps from
     there never overshoot.
     """
-    size = np.abs(m)
-    p = np.maximum(size - v, size / (1 + v / 2))
+    size = abs(m)
+    p = max(size - v, size / (1 + v / 2))
     for _ in range(STEPS):
-        h = np.tanh(p / 2)
+        h = math.tanh(p / 2)
         step = (size - p - v * h) / (1 + v / 2 * (1 - h * h))
-        moves = step > DONE * p
-        if not moves.any():
+        if not step > DONE * p:
             break
-        p = np.where(moves, p + step, p)
-    return np.asarray(np.copysign(p, m))
+        p += step
+    return math.copysign(p, m)
 
 
 class AIOLI(Solver):
@@ -128,14 +127,15 @@ class AIOLI(Solver):
         m, v = self.metric_.engine.query(Z)
         if growth is not None:
             v = v + growth / (2 * self.lam)
-        return predicted_log_odds(m[:, 0], v)[:, None]
+        pairs = zip(m[:, 0].tolist(), v.tolist(), strict=True)
+        return np.array([predicted_log_odds(*pair) for pair in pairs], dtype=np.float64).reshape(-1, 1)
 
     def run(self, Z: Array, Y: Array, weights: Array | None = None) -> Array:
         P, engine, c = np.zeros((len(Z), 1)), self.metric_.engine, self.c
         for i in range(len(Z) if self.dim_ else 0):
             m, v = engine.query(Z[i : i + 1])
-            p, s, y = float(predicted_log_odds(m[:, 0], v)[0]), float(v[0]), float(Y[i, 0])
-            P[i] = p
+            s, y = float(v[0]), float(Y[i, 0])
+            P[i] = p = predicted_log_odds(float(m[0, 0]), s)
             if not s > 0.0:
                 continue
             right, wrong = _sigmoid(y * p), _sigmoid(-y * p)  # S(y p), S(-y p)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
 
-from nystream.runtime.deferred import special
 from nystream.runtime.params import at_least, positive
 from nystream.runtime.seeds import checked_seed, generator
 from nystream.runtime.types import Array, Change, LabelKind, Seed
@@ -40,29 +40,28 @@ def implicit_scores(m: Array, V: Array, label: int) -> tuple[Array, Array]:
 
     z = m + V a for the a that minimises a'Va/2 + l(m + V a), by Newton steps that are halved until they descend.
     """
-    a, K = np.zeros(len(m)), len(m)
-    z = m.copy()
-    value = _softmax_loss(z, label)
+    a, K, z = np.zeros(len(m)), len(m), m.copy()
+    p, value = _softmax(z, label)
     for _ in range(STEPS):
-        p = _softmax(z)
         g = -p
         g[label] += 1.0
         if np.abs(g - a).max() <= DONE:
             break
-        curvature = np.diag(p) - np.outer(p, p)
-        step = np.linalg.solve(np.eye(K) + curvature @ V, g - a)
+        M = p[:, None] * (V - p @ V)  # (diag p - p p') V
+        M.flat[:: K + 1] += 1.0
+        step = np.linalg.solve(M, g - a)
         share = 1.0
         while True:
             trial = a + share * step
-            moved = m + V @ trial
-            new = 0.5 * float(trial @ (moved - m)) + _softmax_loss(moved, label)
+            shift = V @ trial
+            moved, loss = _softmax(m + shift, label)
+            new = 0.5 * float(trial @ shift) + loss
             if new <= value or share < 1e-12:
                 break
             share /= 2
         if not new < value and share < 1.0:
             break
-        a, z, value = trial, moved, new
-    p = _softmax(z)
+        a, z, p, value = trial, m + shift, moved, new
     g = -p
     g[label] = p[np.arange(K) != label].sum()  # 1 - p would lose small numbers
     return z, g
@@ -187,9 +186,10 @@ class GAF(Solver):
             m, V, label = self.mean_ @ z, W @ W.T, int(Y[i, 0])
             P[i] = self._log_mean(m[None], V[None])[0]
             u, g = implicit_scores(m, V, label)
-            self.excess_ += float(-P[i, label] - _softmax_loss(u, label) - 0.5 * g @ V @ g)
+            p, loss = _softmax(u, label)
+            self.excess_ += float(-P[i, label] - loss - 0.5 * g @ V @ g)
             self.mean_ += (self.root_ @ (W.T @ g)).T
-            self._shrink(W, V, c, _softmax(u))
+            self._shrink(W, V, c, p)
         return P
 
     def _shrink(self, W: Array, V: Array, c: float, p: Array) -> None:
@@ -210,14 +210,14 @@ class GAF(Solver):
         if m.shape[1] == 2:
             s = (m[:, 1] - m[:, 0])[:, None]
             v = np.maximum(V[:, 0, 0] + V[:, 1, 1] - 2 * V[:, 0, 1], 0.0)[:, None]
-            x, w = np.polynomial.hermite_e.hermegauss(NODES)
-            d, share = s + np.sqrt(v) * x, np.log(w / w.sum())
-            return np.column_stack([special.logsumexp(share - np.logaddexp(0, k * d), axis=1) for k in (1.0, -1.0)])
+            x, share = _quadrature()
+            d = s + np.sqrt(v) * x
+            return np.column_stack([_log_sum(share - np.logaddexp(0, k * d)) for k in (1.0, -1.0)])
         sizes, X = np.linalg.eigh(V)
         root = (X * np.sqrt(np.maximum(sizes, 0.0))[:, None]) @ X.transpose(0, 2, 1)  # symmetric, continuous in V
         scores = m[:, None] + self.points_ @ root
-        logs: Array = scores - special.logsumexp(scores, axis=2, keepdims=True)
-        return np.asarray(special.logsumexp(logs, axis=1) - math.log(len(self.points_)))
+        logs = scores - _log_sum(scores)[..., None]
+        return _log_sum(logs.transpose(0, 2, 1)) - math.log(len(self.points_))
 
     def rebase(self, change: Change, dim: int) -> None:
         """Follow a map that appends coordinates (0 in every row so far) or restarts."""
@@ -259,14 +259,24 @@ class GAF(Solver):
         return self.lam * norm2 * (1 + self.restarts_), self.excess_, 0.0
 
 
-def _softmax(u: Array) -> Array:
-    e: Array = np.exp(u - u.max())
-    return e / e.sum()
+@functools.cache
+def _quadrature() -> tuple[Array, Array]:
+    """Return the nodes of the mean over N(0, 1), and the logarithms of their weights."""
+    x, w = np.polynomial.hermite_e.hermegauss(NODES)
+    return x, np.log(w / w.sum())
 
 
-def _softmax_loss(u: Array, label: int) -> float:
-    """Return log sum exp(u) - u_label, also where it is tiny."""
+def _log_sum(a: Array) -> Array:
+    """Return log sum exp(a) over the last axis."""
+    top = a.max(axis=-1, keepdims=True)
+    return np.asarray(np.log(np.exp(a - top).sum(axis=-1)) + top[..., 0])
+
+
+def _softmax(u: Array, label: int) -> tuple[Array, float]:
+    """Return the probabilities, and the loss log sum exp(u) - u_label, also where it is tiny."""
     top = int(u.argmax())
-    rest = np.exp(u - u[top])
-    rest[top] = 0.0
-    return float(u[top] - u[label] + math.log1p(rest.sum()))
+    e = np.exp(u - u[top])
+    e[top] = 0.0
+    rest = float(e.sum())
+    e[top] = 1.0
+    return e / (1.0 + rest), float(u[top] - u[label]) + math.log1p(rest)

@@ -92,6 +92,12 @@ class Meter(Params):
         """Bytes of the arrays that it holds."""
         return self.totals_.nbytes + self.columns_.nbytes
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the rounds are those of one stream (not merged, none unlearnt) with all weights 1."""
+        rounds, online, spread = self.totals_
+        return not self.forgot_ and bool((self.columns_[WEIGHT] == rounds).all()) and online == spread
+
     def regret(self) -> float:
         """Return the cumulative loss minus the regularised loss of the best function in hindsight."""
         self._refuse_if_forgot()

@@ -18,9 +18,10 @@ class BulkLearning(Learner):
     """A learner with `fit_bulk`; subclasses give `_learn_bulk` on clean rows with weights above 0."""
 
     def fit_bulk(self, X: Any, Y: Any, weights: Any = None) -> Self:
-        """Learn rows at once: the model that one pass of `run` over them would give, up to rounding, in less time.
+        """Learn rows at once: the model that one pass of `run` over them would give, up to rounding.
 
-        For a warm start from a file; then go on with `step` and `run`. No row is predicted before it is learnt, so
+        For a warm start from a file; then go on with `step` and `run`. It needs half of the operations of a pass, and
+        between half and all of its time, depending on BLAS. No row is predicted before it is learnt, so
         these rows make no regret: `regret` counts them with what they add to the loss of the best function in
         hindsight, and `regret_bound` holds for that. `averaged` is of the rounds of `step` and `run` alone.
 

@@ -65,14 +65,14 @@ def no_shifts(own: inputs.InputDetector, *_: Any) -> list[inputs.Shift]:
 def flat_line(own: mixture.Mixture, inputs_: mixture.Inputs, *labels: Any) -> tuple[np.ndarray, ...]:
     """Members of the mixture, with what the incumbent predicts in place of the line."""
     members = list(targets_of(own, inputs_, *labels))
-    members[3 if own.young else 1] = members[0]
+    members[3 if own.has_candidate else 1] = members[0]
     return tuple(members)
 
 
 def without_stack(own: mixture.Mixture, inputs_: mixture.Inputs, *labels: Any) -> tuple[np.ndarray, ...]:
     """Members of the mixture of targets, with what the candidate predicts in place of the stack."""
     members = list(targets_of(own, inputs_, *labels))
-    if own.young:
+    if own.has_candidate:
         members[2] = members[1]
     return tuple(members)
 

@@ -261,7 +261,7 @@ def test_memory_decides_how_often_landmarks_grow():
 
 @pytest.mark.parametrize(("d", "outputs", "codes"), [(8, 1, False), (54, 1, False), (22, 2, True), (10, 3, False)])
 def test_where_more_landmarks_do_not_fit_all_is_fitted_once_more_with_as_many(d, outputs, codes):
-    need = Need(64e6, d, outputs, codes, young=True)
+    need = Need(64e6, d, outputs, codes, has_candidate=True)
     before = in_memory(Recipe(grows=(6400, 12800)).suited(d, forecasts=not codes), need)
     recipe = growing(before, need)
     assert (list(recipe.grows), recipe.growth) == ([6400], 1.0)

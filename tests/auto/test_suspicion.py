@@ -69,7 +69,7 @@ def test_odds_grow_with_how_far_a_loss_is_beyond_all_before():
 
 def test_shares_begin_by_the_odds():
     rng = np.random.default_rng(0)
-    mixture = Mixture(False, 20, young=False)
+    mixture = Mixture(False, 20, has_candidate=False)
     mixture.start(rng.normal(size=(50, 1)), 1, location(rng.normal(size=(50, 2))))
     mixture.doubt(0.25)
     assert_allclose(mixture.shares_, [[0.8, 0.1, 0.1]])
@@ -80,7 +80,7 @@ def test_squares_are_in_units_of_what_was_usual_so_that_one_row_suffices():
     X, labels, old = rng.normal(size=(1, 2)), rng.normal(size=(50, 1)), np.array([[-2.0]])
     shares = []
     for usual in (np.array([0.01]), None):
-        mixture = Mixture(False, 20, young=False)
+        mixture = Mixture(False, 20, has_candidate=False)
         mixture.start(labels, 1, location(rng.normal(size=(50, 2))), usual)
         mixture.run(Inputs(X, old, old, None), np.array([[2.0]]), None)
         shares.append(mixture.shares_[0, 0])

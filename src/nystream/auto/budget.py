@@ -181,7 +181,7 @@ class Need(NamedTuple):
     """Inputs of the stackers beside the experts."""
     share: float = 1.0
     """Part of the budget that the model may take."""
-    young: bool = False
+    has_candidate: bool = False
     """Whether room stays free for a candidate without Laplacian experts."""
 
     def bytes_of(self, recipe: Recipe) -> float:
@@ -191,7 +191,7 @@ class Need(NamedTuple):
     def fits(self, recipe: Recipe) -> bool:
         """Whether the model, and the candidate if there is to be one, stay within the share of the budget."""
         room = 0.0
-        if self.young:
+        if self.has_candidate:
             second = recipe.resized(rough=0, change=0).scaled(CANDIDATE, CANDIDATE)
             room = SLACK * warmup_bytes(second, self.d, self.outputs, codes=self.codes)
         return room + self.bytes_of(recipe) <= self.share * self.budget

@@ -177,7 +177,7 @@ class Pipeline(Params):
         return in_time(sizes, seconds, d, outputs, beside + WATCHED, 1 + CREDIT[1])  # candidates learn in that part
 
     def _need(self, d: int, outputs: int) -> Need:
-        return Need(self.memory, d, outputs, self.classes, self._more, self._share, young=self.changes)
+        return Need(self.memory, d, outputs, self.classes, self._more, self._share, has_candidate=self.changes)
 
     @property
     def _share(self) -> float:

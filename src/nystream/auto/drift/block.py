@@ -112,9 +112,9 @@ class Course:
 
 
 # -- predictions of several models -------------------------------------------------------------------------------------
-def spread_of(P: Array, share: Array, old: Side, young: Side) -> Array | None:
+def spread_of(P: Array, share: Array, old: Side, candidate: Side) -> Array | None:
     """Return the disagreement of the experts of both models and between the models; `share` (n, G): the incumbent's."""
-    (A, a), (B, b) = old, young
+    (A, a), (B, b) = old, candidate
     if a is None or b is None:
         return None
     return spread_of_two(P, share, A, a, B, b)

@@ -50,7 +50,7 @@ class Inputs(NamedTuple):
     """(n, K) predictions of the incumbent."""
     core: Array | None
     """(n, K) for targets, predictions of its experts that never forget."""
-    young: Array | None
+    candidate: Array | None
     """(n, K) predictions of the candidate, if there is one."""
     recalled: Array | None = None
     """(n, K) predictions of a recalled model, if there is one."""
@@ -73,7 +73,7 @@ class Mixture(Params):
     classes : bool
     rows : int
         Rows that the few-row ridge learns.
-    young : bool, default True
+    has_candidate : bool, default True
         Whether there is a candidate.
     recalled : bool, default False
         Whether there is a recalled model.
@@ -89,10 +89,10 @@ class Mixture(Params):
     shift_: Array
     scale_: Array
 
-    def __init__(self, classes: bool, rows: int, young: bool = True, recalled: bool = False) -> None:
+    def __init__(self, classes: bool, rows: int, has_candidate: bool = True, recalled: bool = False) -> None:
         self.classes = classes
         self.rows = rows
-        self.young = young
+        self.has_candidate = has_candidate
         self.recalled = recalled
 
     def start(self, labels: Array, outputs: int, where: Array, usual: Array | None = None) -> None:
@@ -102,9 +102,12 @@ class Mixture(Params):
         `usual`: (K,) mean squared losses before the change, which running means begin with. With None they begin with
         the first loss. After a change that loss is far above the loss of a right member, so shares would hardly move.
         """
-        groups, members = 1 if self.classes else outputs, 2 + 2 * self.young + (not self.classes) + self.recalled
+        groups, members = (
+            1 if self.classes else outputs,
+            2 + 2 * self.has_candidate + (not self.classes) + self.recalled,
+        )
         self.stack_ = self.line_ = None
-        if self.young:
+        if self.has_candidate:
             self.stack_ = SoftmaxStacker([(KEEP, RIDGE)]) if self.classes else Correction([(KEEP, RIDGE)])
             self.stack_.start(2, outputs)
         if not self.classes:
@@ -120,7 +123,7 @@ class Mixture(Params):
             self.scale_ = np.where(deviation > 0, deviation, 1.0)
         if usual is not None:
             self.powers_[:] = (usual / self.scale_**2)[:, None]
-        self.age_ = FIRST_AGE[self.young]
+        self.age_ = FIRST_AGE[self.has_candidate]
 
     def doubt(self, odds: float) -> None:
         """Set the shares at the beginning of a hedge by the odds of a change alone: the rows so far were selected by
@@ -136,9 +139,9 @@ class Mixture(Params):
         if self.classes:
             labels = np.ascontiguousarray(Y[:, 0])
             members = [np.exp(inputs.old)]
-            if inputs.young is not None and self.stack_ is not None:
-                stacked = self.stack_.run(_scores(_known(inputs), inputs.young), labels, weights)[:, 0]
-                members += [np.exp(inputs.young), stacked]
+            if inputs.candidate is not None and self.stack_ is not None:
+                stacked = self.stack_.run(_scores(_known(inputs), inputs.candidate), labels, weights)[:, 0]
+                members += [np.exp(inputs.candidate), stacked]
             members += [self.few_row_.run(inputs.X, Y, weights)]
             predictions = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
             right = np.take_along_axis(predictions, labels.astype(np.intp)[:, None, None], axis=2)
@@ -177,8 +180,11 @@ class Mixture(Params):
         """Predict rows whose labels are not known. Pure."""
         if self.classes:
             members = [np.exp(inputs.old)]
-            if inputs.young is not None and self.stack_ is not None:
-                members += [np.exp(inputs.young), self.stack_.predict(_scores(_known(inputs), inputs.young))[:, 0]]
+            if inputs.candidate is not None and self.stack_ is not None:
+                members += [
+                    np.exp(inputs.candidate),
+                    self.stack_.predict(_scores(_known(inputs), inputs.candidate))[:, 0],
+                ]
             members += [self.few_row_.predict(inputs.X)]
             predictions = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
         else:
@@ -219,7 +225,7 @@ class Mixture(Params):
 
     def _targets_of(self, inputs: Inputs, T: Array | None = None, weights: Array | None = None) -> tuple[Array, ...]:
         """Return the members' standardised predictions (n, K). If targets T are given, members then learn them."""
-        A, B, C, D = (self._standardised(V) for V in (inputs.old, inputs.young, inputs.core, inputs.recalled))
+        A, B, C, D = (self._standardised(V) for V in (inputs.old, inputs.candidate, inputs.core, inputs.recalled))
         assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
         members = [A]
         if B is not None and self.stack_ is not None:
@@ -242,7 +248,7 @@ class Mixture(Params):
 
     @property
     def _of_old(self) -> Array:
-        return _parts_of_old(self.young, self.recalled, self.line_ is not None)
+        return _parts_of_old(self.has_candidate, self.recalled, self.line_ is not None)
 
     @property
     def nbytes(self) -> int:
@@ -251,9 +257,9 @@ class Mixture(Params):
 
 
 @cache
-def _parts_of_old(young: bool, recalled: bool, line: bool) -> Array:
+def _parts_of_old(has_candidate: bool, recalled: bool, line: bool) -> Array:
     """Return (M,) which part of each member is the incumbent's: half of the stack and all of the line."""
-    stacked = [0.0, 0.0 if recalled else 0.5] if young else []
+    stacked = [0.0, 0.0 if recalled else 0.5] if has_candidate else []
     return np.array([1.0, *stacked, *([1.0] if line else []), 0.0, *([0.0] if recalled else [])])
 
 
@@ -262,6 +268,6 @@ def _known(inputs: Inputs) -> Array:
     return inputs.old if inputs.recalled is None else inputs.recalled
 
 
-def _scores(old: Array, young: Array) -> Array:
-    F = 0.5 * np.maximum(np.stack([old, young], axis=1), np.log(LEAST))
+def _scores(old: Array, candidate: Array) -> Array:
+    F = 0.5 * np.maximum(np.stack([old, candidate], axis=1), np.log(LEAST))
     return F[..., 1:] - F[..., :1] if F.shape[2] == 2 else F - F.mean(axis=2, keepdims=True)

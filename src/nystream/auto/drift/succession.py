@@ -162,10 +162,10 @@ class Succession(Params):
         if self.phase_ is None:
             return old[:2]
         mixture, candidate, recalled = self.phase_.mixture_, self.candidate, self.recalled
-        young: Side = old[:2] if candidate is None else candidate.predict(X, answers)[:2]
+        newer: Side = old[:2] if candidate is None else candidate.predict(X, answers)[:2]
         back = None if recalled is None else recalled.predict(X, answers).P
-        P, share = mixture.predict(Inputs(X, old.P, old.core, young[0] if mixture.young else None, back))
-        return P, spread_of(P, share, old[:2], young)
+        P, share = mixture.predict(Inputs(X, old.P, old.core, newer[0] if mixture.has_candidate else None, back))
+        return P, spread_of(P, share, old[:2], newer)
 
     # -- predictions for a block -------------------------------------------------------------------------------------
     def predict_block(self, course: Course) -> None:
@@ -191,12 +191,12 @@ class Succession(Params):
         """Return the mixed predictions for a part of the block, and store their losses."""
         assert self.phase_ is not None
         mixture, block, sides, losses = self.phase_.mixture_, course.block, course.sides, course.losses
-        rows, Y, young = part_of(block.rows, part), block.admitted[part], mixture.young
-        (A, a), (B, b) = (part_of_side(sides[k], part) for k in (0, int(young)))
-        back = sides[-1].P[part] if len(sides) > 1 + young else None
+        rows, Y, has_candidate = part_of(block.rows, part), block.admitted[part], mixture.has_candidate
+        (A, a), (B, b) = (part_of_side(sides[k], part) for k in (0, int(has_candidate)))
+        back = sides[-1].P[part] if len(sides) > 1 + has_candidate else None
         core = None if sides[0].core is None else sides[0].core[part]
-        P, share = mixture.run(Inputs(rows.X, A, core, B if young else None, back), Y, rows.w)
-        if young:
+        P, share = mixture.run(Inputs(rows.X, A, core, B if has_candidate else None, back), Y, rows.w)
+        if has_candidate:
             losses[part, 1] = losses_of(course.old, B, Y)
         losses[part, 2] = losses_of(course.old, P, Y)
         return P, spread_of(P, share, (A, a), (B, b))
@@ -320,7 +320,7 @@ class Succession(Params):
         if past is not None:
             past.put(mixed, back[0])
         admitted = Past(max(0, warm.latest - t) + self.ahead, rows.Y.shape[1])
-        following, _ = self._new_mixture(old, rows, since, t, young=True, recalled=bool(back))
+        following, _ = self._new_mixture(old, rows, since, t, has_candidate=True, recalled=bool(back))
         warm.start(candidate, mixture, following, mixed, admitted, past)
         self.used_ += t - since
         return warm
@@ -363,19 +363,19 @@ class Succession(Params):
         """Return a mixture without a candidate that has learnt rows `since` to `end`. `rows`: the last rows up to
         there.
         """
-        mixture, labels = self._new_mixture(old, rows, since, end, young=False, recalled=recalled is not None)
+        mixture, labels = self._new_mixture(old, rows, since, end, has_candidate=False, recalled=recalled is not None)
         part = slice(len(labels) - (end - since), None)
         past, (P, core) = part_of(rows, part), self.history_.predictions(since, end)
         mixture.run(Inputs(past.X, P, core, None, recalled), labels[part], past.w)
         return mixture
 
     def _new_mixture(
-        self, old: Ensemble, rows: Rows, since: int, end: int, *, young: bool, recalled: bool
+        self, old: Ensemble, rows: Rows, since: int, end: int, *, has_candidate: bool, recalled: bool
     ) -> tuple[Mixture, Array]:
         """Return a new mixture with scales from the last rows up to `end`, and the labels of these rows within the
         outlier bounds.
         """
-        mixture, labels = Mixture(self.classes, self.few, young, recalled), _fenced(old, rows.Y)
+        mixture, labels = Mixture(self.classes, self.few, has_candidate, recalled), _fenced(old, rows.Y)
         before = len(labels) - (end - since)
         where = centred(location(rows.X[-PLACES:]), rows.X[before:])
         usual = self.history_.usual_squares(labels[:before], since, self.begun_)
@@ -466,13 +466,13 @@ class Succession(Params):
         age, both = t - phase.since, t - phase.born
         if not self.columns_known_ and age >= SIZES.age:
             self._compare_columns(course, phase.since)
-        old, young, mixed = self.history_.compared(t)
+        old, candidate, mixed = self.history_.compared(t)
         if self.recalled is None:
-            return verdict(old, young, mixed, age, both)
+            return verdict(old, candidate, mixed, age, both)
         if both < self.ahead:  # rows of the block in which it was recalled
             return None
         if isinstance(phase, Comparing):  # the candidate need not be as good as the mixture
-            return verdict(old, young, young, age, both)
+            return verdict(old, candidate, candidate, age, both)
         return None if of_use(old, mixed, age) else "parted"
 
     def _compare_columns(self, course: Course, since: int) -> None:

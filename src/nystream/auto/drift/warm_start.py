@@ -111,14 +111,14 @@ class WarmStart(Params):
         """Let the ensemble learn its next rows, at most so many. Return its predictions, the labels as it learnt them,
         and whether a refit was part of the work.
         """
-        young, row = self.ensemble_, self.learnt_
-        n = young.ahead(min(most, young.rows_at_once), lambda k: known.rows(row - k, row))
+        candidate, row = self.ensemble_, self.learnt_
+        n = candidate.ahead(min(most, candidate.rows_at_once), lambda k: known.rows(row - k, row))
         X, Y, w = known.rows(row, row + n)
-        Y = young.admitted(Y)
-        side = young.learn(Rows(X, Y, w), known.answers(row, row + n))
+        Y = candidate.admitted(Y)
+        side = candidate.learn(Rows(X, Y, w), known.answers(row, row + n))
         self.learnt_ = end = row + n
-        underway = young.begun_ > 0
-        events = young.attend(lambda k: known.rows(end - k, end))
+        underway = candidate.begun_ > 0
+        events = candidate.attend(lambda k: known.rows(end - k, end))
         return side, Y, events or underway
 
     def _mix(self, row: int, side: Learnt, known: Known) -> None:

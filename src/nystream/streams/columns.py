@@ -54,7 +54,7 @@ def choose(
     if not features:
         raise ValueError(
             f"{source} has {len(names)} column{'s' * (len(names) != 1)}, of which none is left as a feature; "
-            f"check target, drop and columns (or the delimiter)"
+            "check target, drop, columns, the delimiter, and that the file begins with its header or its first row"
         )
     return Choice(features, targets, single)
 

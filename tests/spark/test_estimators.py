@@ -98,7 +98,7 @@ def test_classes_have_probabilities_raw_predictions_thresholds_and_names(spark, 
     assert (column(never.transform(numbered), "found") == 1.0).mean() > 0.99
     assert not stage.isDefined(stage.thresholds)
     stage.save(str(tmp_path / "model"))
-    with pytest.raises(ValueError, match="holds a OnlineKernelClassificationModel, not a OnlineKernelRegressionModel"):
+    with pytest.raises(ValueError, match="holds OnlineKernelClassificationModel, not OnlineKernelRegressionModel"):
         nystream_spark.OnlineKernelRegressionModel.load(str(tmp_path / "model"))
     again = nystream_spark.OnlineKernelClassificationModel.load(str(tmp_path / "model"))
     assert again.uid == stage.uid

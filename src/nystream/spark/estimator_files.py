@@ -43,7 +43,7 @@ class _Reader(MLReader):  # type: ignore[misc]
         metadata = DefaultParamsReader.loadMetadata(path, session)
         found, wanted = metadata["class"].rpartition(".")[2], self.kind.__name__
         if found != wanted:
-            raise ValueError(f"{path} holds a {found}, not a {wanted}; load it with {found}.load")
+            raise ValueError(f"{path} holds {found}, not {wanted}; load it with {found}.load")
         rows = session.read.parquet(f"{path}/model").orderBy("piece").toArrow()
         content = b"".join(rows.column("content").to_pylist())
         from_bytes(content)  # a damaged file is an error here, not on a worker

@@ -52,7 +52,7 @@ def test_it_is_each_alarm_by_itself_and_nothing_where_one_sounds(jump):
         parts = tuple(alarm.parts for alarm in alarms)
         given = (P[t : t + 1], core[t : t + 1], Y[t : t + 1], None, np.ones(1), LOG_LEAST, float(steady[t]))
         kept = losses.copy(), said.copy()
-        found = watch(t, *given, X[t : t + 1], where, FAR, parts, RULES, NEVER, 0, 0, losses, said)
+        found = watch(t, *given, X[t : t + 1], where, FAR, parts, RULES, NEVER, losses, said)
         loss = float((P[t, 0] - Y[t, 0]) ** 2)
         numbers = (loss, steady[t], distances(X[t : t + 1], where)[0])
         sounded, found_so_far = [], []
@@ -86,7 +86,7 @@ def test_by_a_label_that_is_heard_the_first_alarm_measures_and_the_second_sees_n
     fresh = state_of(alarms)[1]
     for t in range(200):
         given = (P[t : t + 1], core[t : t + 1], Y[t : t + 1], heard[t : t + 1], np.ones(1), LOG_LEAST, float(steady[t]))
-        found = watch(t, *given, X[t : t + 1], where, FAR, parts, RULES, NEVER, 0, 0, losses, said)
+        found = watch(t, *given, X[t : t + 1], where, FAR, parts, RULES, NEVER, losses, said)
         evidence = Evidence(np.empty(1), np.empty(1, dtype=np.int64))
         alone.see((P[t] - heard[t]) ** 2, t, evidence=evidence)
         assert found == (evidence.level[0], evidence.left[0], 0.0, 0)

@@ -13,10 +13,11 @@ pytest.importorskip("uvicorn")
 
 from serving import CONFIG, Process, Running, after_a_crash, free_port, learn, rows
 
+from nystream.cli.app import call
 from nystream.serve import archive as archives
 from nystream.serve import copier, models
 from nystream.serve.archive import Moment, restore
-from nystream.serve.log import Damaged
+from nystream.serve.log import Damaged, Full
 from nystream.serve.replication import Record, read_records
 from nystream.serve.tokens import added
 from nystream.serve.verify import verify
@@ -246,6 +247,15 @@ def test_a_damaged_segment_of_an_archive_is_named_and_the_other_models_are_resto
     assert ["good" in text for text in said] == [True]
     with Running(tmp_path / "back") as server:
         assert files_of(server, "good", "k") == expected
+
+
+def test_a_command_says_in_one_line_that_there_is_no_room(tmp_path, monkeypatch, capsys):
+    def fail(*_):
+        raise Full("no room for the log")
+
+    monkeypatch.setattr(archives, "restore", fail)
+    assert call(["restore", str(tmp_path), str(tmp_path / "d")]) == 2
+    assert capsys.readouterr().err == "nystream: no room for the log\n"
 
 
 def test_an_archive_goes_on_after_a_crash_and_a_full_disk(tmp_path, monkeypatch):

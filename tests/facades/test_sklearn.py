@@ -307,18 +307,19 @@ def test_missing_values_reach_a_learner_that_takes_them_and_are_refused_by_other
 
 
 def test_intervals_cover_and_other_learners_say_that_they_have_none():
-    X, y = regression(900)
-    model = OnlineKernelRegressor().fit(X[:500], y[:500])
+    X, y = regression(1400)
+    model = OnlineKernelRegressor().fit(X[:1000], y[:1000])
+    new, labels = X[1000:], y[1000:]
     covered = {}
     for coverage in (0.5, 0.9):
-        low, high = model.predict_interval(X[500:], coverage)
-        assert (low < model.predict(X[500:])).all()
-        assert (model.predict(X[500:]) < high).all()
-        covered[coverage] = ((low <= y[500:]) & (y[500:] <= high)).mean()
-        ends = model.predict_quantile(X[500:], [(1 - coverage) / 2, (1 + coverage) / 2])
+        low, high = model.predict_interval(new, coverage)
+        assert (low < model.predict(new)).all()
+        assert (model.predict(new) < high).all()
+        covered[coverage] = ((low <= labels) & (labels <= high)).mean()
+        ends = model.predict_quantile(new, [(1 - coverage) / 2, (1 + coverage) / 2])
         assert_allclose(ends.T, [low, high], atol=1e-9)
     assert covered[0.9] > covered[0.5]
-    assert model.predict_quantile(X[500:], 0.5).shape == (400,)
+    assert model.predict_quantile(new, 0.5).shape == (400,)
     assert 0.85 < covered[0.9] < 1
     with pytest.raises(nystream.Unable, match=r"PKRR has no intervals: .*learners with `predict_interval` are Auto"):
         OnlineKernelRegressor(nystream.PKRR(fourier())).fit(X, y).predict_interval(X)

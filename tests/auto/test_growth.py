@@ -228,7 +228,7 @@ def test_a_young_generation_that_is_replaced_gives_up_its_memory_before_the_next
     begin = Succession._warm_start_of
     monkeypatch.setattr(Succession, "_warm_start_of", begun)
     X, y = changing(1100, at=560)
-    y[1000:] = 3 - 2 * y[1000:]
+    y[850:] = 3 - 2 * y[850:]
     model = auto(recipe=SMALL.resized(grows=()))
     for i in range(len(y)):
         model.step(X[i], y[i])

@@ -126,15 +126,20 @@ def test_known_columns_are_used_ahead_and_rows_without_a_label_give_them(capsys,
     assert_allclose(numbers(written(out)), f.forecast(X=temp[N:]), rtol=1e-9)
 
 
-def test_known_columns_that_nobody_gives_ahead_are_said_to_be_missing(capsys, tmp_path, labels):
+def test_known_columns_that_nobody_gives_ahead_stay_as_they_are(capsys, tmp_path, labels):
     file = write(tmp_path / "a.csv", plain(labels, known=2))
     code, out, err = run(capsys, file, "--target", "load", "--horizon", H, "--known", "temp", "-o", "-")
     assert (code, len(written(out))) == (0, 2)
     assert "2 rows follow the last load" in err
     file = write(tmp_path / "b.csv", plain(labels))
-    code, out, err = run(capsys, file, "--target", "load", "--horizon", H, "--known", "temp", "-o", "-")
+    chart = tmp_path / "b.png"
+    options = ("--target", "load", "--horizon", H, "--known", "temp", "-o", "-", "--chart", chart)
+    code, out, err = run(capsys, file, *options)
     assert (code, len(written(out))) == (0, H)
-    assert "temp count as missing in the rows to come" in err
+    assert "temp are taken to stay as they are" in err
+    assert chart.exists()
+    file = write(tmp_path / "c.csv", [*plain(labels), *(f"{t!s},{(N - 1) % 7}," for t in TIMES[N:])])
+    assert run(capsys, file, "--target", "load", "--horizon", H, "--known", "temp", "-o", "-")[1] == out
 
 
 @pytest.mark.parametrize("known", [[], ["--known", "temp"]])

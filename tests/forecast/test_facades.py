@@ -42,6 +42,8 @@ def test_river_gives_what_the_forecaster_gives():
     assert model.forecast_interval(2, 0.8) == list(zip(low[:2], high[:2], strict=True))
     with pytest.raises(ValueError, match="horizon must be 1 to 6"):
         model.forecast(7)
+    with pytest.raises(ValueError, match="horizon must be 1 to 6"):
+        model.forecast_interval(7)
 
 
 def test_river_finds_the_time_and_takes_the_other_features_as_known_ahead():
@@ -58,6 +60,8 @@ def test_river_finds_the_time_and_takes_the_other_features_as_known_ahead():
     assert_array_equal(model.forecast(H, rows[N:]), f.forecast(X=X))
     with pytest.raises(ValueError, match="xs must have the inputs of the next 3 rows"):
         model.forecast(3)
+    with pytest.raises(ValueError, match="xs must have the inputs of the next 3 rows"):
+        model.forecast_interval(3)
     with pytest.raises(ValueError, match="x has no 'at'"):
         model.learn_one(1.0, {"temp": 1.0})
 

@@ -125,7 +125,8 @@ def forecast(
         if forecaster.n_seen and stream.failure is None:
             for line in [*forecaster.explain().splitlines(), *series.summary()]:
                 _say(line, quiet)
-            next_rows = _next_rows(forecaster, series, ahead, interval)
+            ahead = _known_ahead(forecaster, series, ahead)
+            next_rows = _columns(forecaster, ahead, interval)
             if lines is None:
                 _print_table(next_rows, interval)
             elif not every:
@@ -234,18 +235,18 @@ class _Progress:
 
 
 # -- what is written -------------------------------------------------------------------------------------------------
-def _next_rows(forecaster: Forecaster, series: Series, ahead: Any, interval: float) -> dict[str, Any]:
-    """The forecast after the last row. Without inputs of the next rows these count as missing, and that is said."""
+def _known_ahead(forecaster: Forecaster, series: Series, ahead: Any) -> Any:
+    """Inputs of the rows to come. Where there are none, those of the last row are repeated, and that is said."""
     if series.known and ahead is None:
         _say(
-            f"no rows follow the last {series.target}: {', '.join(series.known)} count as missing in the rows to come; "
-            f"add rows with these columns and without {series.target}",
+            f"no rows follow the last {series.target}: {', '.join(series.known)} are taken to stay as they are; add "
+            f"rows with these columns and without {series.target}",
             quiet=False,
         )
-        ahead = series.missing(forecaster.horizon)
-    elif series.known and len(ahead) < forecaster.horizon:
+        return [forecaster.kept_rows_[-1]] * forecaster.horizon
+    if series.known and len(ahead) < forecaster.horizon:
         _say(f"{len(ahead)} rows follow the last {series.target}: the forecast has as many", quiet=False)
-    return _columns(forecaster, ahead, interval)
+    return ahead
 
 
 def _columns(forecaster: Forecaster, X: Any, interval: float) -> dict[str, Any]:

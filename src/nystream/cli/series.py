@@ -123,10 +123,6 @@ class Series:
     def _type(self, name: str) -> Any:
         return float if self._schema.columns[name] in ("number", "boolean") else object
 
-    def missing(self, rows: int) -> list[dict[str, Any]]:
-        """Return missing inputs for this number of rows."""
-        return [dict.fromkeys(self.known) for _ in range(rows)]
-
     def about(self) -> list[str]:
         """How the columns are read, in one line."""
         time = f"time in {', '.join(self.time)}" if self.time else "no column of times, rows follow each other"

@@ -410,7 +410,7 @@ class Forecaster(Params):
         micros = 0 if calendar.months else math.gcd(calendar.micros, time - calendar.first)
         rows = (time - calendar.first) // micros if micros else 0
         if not micros or self._frequency is not None or self.rows_ > REGRID or rows > 10 * (self.rows_ + 1):
-            advice = " Where clocks change, give the name of the time zone, or dates alone."
+            advice = " Where clocks change, name the time zone, or give dates alone."
             civil = advice if calendar.frequency.is_civil else ""
             raise ValueError(
                 f"{_shown(time)} lies between two rows: the series has one row every {calendar.frequency}, from "

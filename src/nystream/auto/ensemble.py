@@ -58,7 +58,7 @@ class Ensemble(Params):
     begun_: int
     """Rows that had been learnt when the rebuild or refresh that is under way began; 0: none is."""
     owed_: bool
-    """Whether a rebuild has to wait, or has waited and is under way."""
+    """Whether a full refit was postponed; it stays true until the postponed refit is swapped in."""
     growing_: bool
     """Whether what is under way is a rebuild with more landmarks, after the warm-up."""
     _calm: tuple[Recipe, int] | None = None  # the recipe, and rows to be learnt before anything can be due by it

@@ -291,7 +291,9 @@ class ExpertSet(Params):
             return ForgettingRidge(r.small)
         if name == "lin.95":
             return ForgettingLinear(0.95 if columns <= r.full else 1.0)
-        return WindowSmoother(r.window)
+        if name == "win1000":
+            return WindowSmoother(r.window)
+        raise ValueError(f"no expert is called {name!r}")
 
     def _ridge(self, name: str) -> Ridge:
         return Ridge(self.recipe.landmarks, CANDIDATES[name][1])

@@ -118,7 +118,7 @@ class LabelFilter(Params):
     past_: Ring
     """(n, 2 K) predictions and residuals of the last rows."""
     outlier_: NDArray[np.int64]
-    """(K,) rows seen before the last outlier; at least `lasting` rows ago if there was none."""
+    """(K,) tails are heavy until row `outlier_ + lasting`: the row of the last outlier, or -lasting."""
     foreseen_: Array
     """(K,) running share of outliers that were foreseen."""
     labels_: Ring

@@ -35,7 +35,7 @@ from nystream.runtime.types import Array
 __all__ = ["Pipeline"]
 
 GROWS = (6400, 12800)
-"""Rows after the warm-up at which everything is fitted once more, with more landmarks if the budgets allow it."""
+"""Row counts of full refits after the warm-up, with more landmarks if the budgets allow it."""
 SCORES = 0.01
 """Part of the memory for past residuals, from which quantiles are computed."""
 RESIDUALS = 0.005

@@ -59,7 +59,7 @@ class Recipe(Params):
         is fitted on all rows so far. The first two are 1 and 2 (two labels have a scale); the last one ends the
         warm-up.
     grows : sequence of int
-        Rows after the warm-up, each twice the one before, at which another full refit begins, with `growth` times as
+        Row counts of full refits after the warm-up, each twice the one before, with `growth` times as
         many landmarks; the default is never. `Auto` adds 6,400 and 12,800 where its budgets allow it.
     growth : float
         At least 1; the default is the root of 2, so that matrices grow as rows do.

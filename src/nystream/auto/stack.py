@@ -84,7 +84,7 @@ class Stack(Params):
     early_: int
     """Rows that are still to come of the first EARLY rows of the stream."""
     aside_: int
-    """The last so many experts do not count in the experts' disagreement: they see labels, not rows."""
+    """1 if the last expert is the innovation expert, which does not count in the experts' disagreement; else 0."""
 
     def __init__(self, classes: bool, lags: bool, members: Sequence[tuple[float, float]] = STACKERS) -> None:
         self.classes = classes

@@ -50,9 +50,11 @@ ALL, SAMPLE = 800, 2
 """Rows whose predictions are judged: all of the first ALL, then one in SAMPLE. They take 5% to 10% of a row's time."""
 STACKERS = ((1.0, 1.0),)
 """Forgetting and ridge of the stacker of numbers, which never forgets: later rows need not be like the last ones."""
-HELD, FEWEST, KEPT = 1600, 100, 0.01
-"""Judged rows whose residuals make intervals, at most (3,200 rows of the stream) and at least; and their part of the
-memory."""
+HELD, FEWEST, KEPT = 2400, 100, 0.01
+"""Judged rows whose residuals are kept for intervals, at most and at least; and their part of the memory."""
+LATER = 2 / 3
+"""Part of the kept residuals, the last ones, that make intervals. The first ones are of experts that knew few rows, and
+make intervals too wide."""
 GROUP = 100
 """Sampled rows wait and are judged together, at multiples of this row count and at the first snapshots."""
 LEAST = 0.02
@@ -399,7 +401,11 @@ class Steady(Params):
         return min(following, (t // EVERY + 1) * EVERY) - t
 
     def learn(self, X: Array, Y: Array, told: Array, w: Array | None, answers: Array | None) -> None:
-        """Learn rows after the next-row ensemble: labels Y as they came, and `told`, perhaps winsorised."""
+        """Learn rows after the next-row ensemble.
+
+        The stack learns the labels Y, within the outlier bounds. The long memory learns the labels `told`, which are
+        winsorised while tails are heavy.
+        """
         for one in (self.memory_, self.leaving_):
             if one is not None:
                 one.learn(X, told, w)
@@ -495,7 +501,8 @@ class Steady(Params):
         tell of the next rows and not of later ones."""
         if self.noise_ is None or self.held_ is None or not len(self.held_):
             return
-        rows = np.random.default_rng(self.count_).permutation(self.held_.rows)
+        used = self.held_.rows[-max(FEWEST, round(LATER * len(self.held_))) :]
+        rows = np.random.default_rng(self.count_).permutation(used)
         K = self.outputs_
         d = rows.shape[1] - 3 * K - 1
         X, P, residuals, spread = (rows[:, a:b] for a, b in pairwise((0, d, d + K, d + 2 * K, d + 3 * K)))

@@ -46,6 +46,9 @@ class Intervals(Params):
     times the empirical quantile of the last 400 scores of the step, at a level that moves by a small step after each
     label, up or down, so that a share q of the labels stays below (adaptive conformal inference).
 
+    Until a step has 400 scores, its mean error may still grow many times. So its scores are kept in units of the
+    present mean error, and its levels stay as they are.
+
     Parameters
     ----------
     horizon : int
@@ -78,7 +81,7 @@ class Intervals(Params):
             ends = self.asked_[origin, :, h].T
             unknown = np.isnan(ends) | np.isnan(score) | (score == ends)  # all scores of constant labels are the same
             below = np.where(unknown, LEVELS[:, None], score < ends)
-            self.levels_[:, :m] += RATE * (LEVELS[:, None] - below)
+            self.levels_[:, :m] += np.where(self.counts_[:m] < WINDOW, 0.0, RATE) * (LEVELS[:, None] - below)
             np.clip(self.levels_, -0.2, 1.2, out=self.levels_)
             self.scores_[self._slots_of(self.counts_[:m]), h] = score
             self.counts_[:m] += 1
@@ -87,6 +90,8 @@ class Intervals(Params):
             size = np.where(known & (counts > FEWEST), np.minimum(size, CLIP * self.spread_[:m]), size)
             rate = np.where(known, np.maximum(1 / counts, SLOWEST), 1.0)
             spread = self.spread_[:m] + (size - self.spread_[:m]) * rate
+            young = (counts <= WINDOW) & (spread > 0)
+            self.scores_[:, :m] *= np.divide(self.spread_[:m], spread, out=np.ones(m), where=young)
             self.spread_[:m] = spread
             relative = float(np.minimum(size / np.where(spread > 0, spread, 1.0), 5.0).mean())
             slot = row % self.cycle

@@ -24,7 +24,7 @@ EVERY = 400
 COPIES, RETIRED = 2, 2
 """Copies of the incumbent, and archived models of regimes that ended, at most."""
 FEW, LATER = 3, 8
-"""Rows since a change, at least, that tell whether a regime is back; and of their later half alone."""
+"""Fewest rows for the test whether a regime is back: all rows since the change, and their later half."""
 AGAINST = 3.0
 """What bets against it may have won on those rows, at most; those against the incumbent have won 1e5 there."""
 BETTER = 0.5

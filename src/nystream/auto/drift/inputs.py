@@ -29,7 +29,7 @@ PLACED, PLACES = 500, 1500
 AUTOCORRELATION = 0.5
 """A column whose successive values correlate more than this is a function of time and is ignored."""
 ALERT = 100
-"""Rows after an input shift in which the loss can confirm it."""
+"""Rows after an input shift in which the loss can confirm it. In so many rows after a record no warning is recorded."""
 QUIET = (0, 0, 0)
 """The value of `alert_` if there has been no shift."""
 RARE = 1e-4

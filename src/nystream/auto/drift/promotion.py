@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream.runtime.types import Array
 
-__all__ = ["CHECK", "LOOK_BACK", "advantage", "of_use", "verdict"]
+__all__ = ["CHECK", "LOOK_BACK", "advantage", "is_better", "of_use", "verdict"]
 
 CHECK = 100
 """The test runs when the candidate's age is a multiple of this."""
@@ -19,8 +19,8 @@ BATCH = 50
 """Rows whose mean loss counts as one observation, because successive losses are correlated."""
 LEARNING = 200
 """The candidate's first rows do not count: so many, or half of its rows if that is less."""
-SURE = 3.0
-"""One model is better from so many standard errors on."""
+PROMOTED_FROM, DISCARDED_FROM = 3.0, 3.0
+"""Standard errors by which the losses have to differ to promote the candidate, and to discard it."""
 GROWN, SETTLED, LIMIT = 500, 1000, 3200
 """Ages of the candidate: nothing is decided before the first; from the second the mixture has to gain; at the third one
 model has to go."""
@@ -53,12 +53,20 @@ def verdict(
     z, gain = advantage(incumbent, candidate, age)
     n = min(_rows(age), both, len(incumbent))
     a, b, c = (float(np.mean(losses[-n:])) for losses in (incumbent, candidate, mixed))
-    if age >= GROWN and z >= SURE and b <= AS_GOOD * c and gain > WORTH * a:
+    if age >= GROWN and z >= PROMOTED_FROM and b <= AS_GOOD * c and gain > WORTH * a:
         return "promoted"
     if age >= LIMIT:
         return "promoted" if z > 1 else "discarded"
-    useless = z <= -SURE and c > AS_GOOD * a if age < SETTLED else z < SURE and c > BETTER * a
-    return "discarded" if age >= GROWN and useless else None
+    if age < GROWN:
+        return None
+    if age < SETTLED:
+        return "discarded" if z <= -DISCARDED_FROM and c > AS_GOOD * a else None
+    return "discarded" if z < DISCARDED_FROM and c > BETTER * a else None
+
+
+def is_better(incumbent: Array, candidate: Array, age: int) -> bool:
+    """Return whether the candidate is promoted when an alarm ends the comparison before the test decides."""
+    return advantage(incumbent, candidate, age)[0] >= PROMOTED_FROM
 
 
 def of_use(alone: Array, mixed: Array, age: int) -> bool:

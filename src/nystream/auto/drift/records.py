@@ -28,7 +28,7 @@ OUTCOMES = {
     "repeated": "No candidate was started: one had just been started.",
     "over budget": f"No candidate was started: candidates may learn on at most {CREDIT[1]:.0%} of the rows.",
     "no memory": "No candidate was started, or it had to stop: memory does not suffice for two models.",
-    "unconfirmed": "The loss did not confirm it, so no candidate was started.",
+    "unconfirmed": "The loss has not confirmed it, so no candidate was started.",
 }
 """The outcome of an alarm, with the sentence for it; `unconfirmed` is the outcome of a warning."""
 NAMES = {

@@ -25,7 +25,7 @@ from nystream.auto.drift.hedge import HEDGE, Hedge, Stronger, hedge_rows, odds
 from nystream.auto.drift.history import USUAL, History, Past
 from nystream.auto.drift.inputs import PLACES, centred, location, moved
 from nystream.auto.drift.mixture import Inputs, Mixture
-from nystream.auto.drift.promotion import CHECK, LOOK_BACK, SURE, advantage, of_use, verdict
+from nystream.auto.drift.promotion import CHECK, LOOK_BACK, is_better, of_use, verdict
 from nystream.auto.drift.records import Records, own_columns
 from nystream.auto.drift.states import TRANSITIONS, Comparing, Event, Recalled, State
 from nystream.auto.drift.warm_start import Known, Store, WarmStart
@@ -261,7 +261,7 @@ class Succession(Params):
     def end_comparison(self, course: Course) -> None:
         """Keep one model, by the losses so far, because an alarm starts another candidate."""
         if isinstance(self.phase_, Comparing):
-            better = advantage(*self.history_.compared(course.t)[:2], course.t - self.phase_.since)[0] >= SURE
+            better = is_better(*self.history_.compared(course.t)[:2], course.t - self.phase_.since)
             self._end(course, "promoted" if better else "superseded")
         if isinstance(self.phase_, Recalled):
             self._part()

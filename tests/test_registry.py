@@ -147,4 +147,4 @@ def test_traits_are_done_and_not_only_told(name):
 
 def test_defaults_are_those_of_the_signature():
     assert LEARNERS["auto"].defaults["memory"] == "64MB"
-    assert list(LEARNERS["silk"].defaults) == LEARNERS["silk"].cls._names()
+    assert tuple(LEARNERS["silk"].defaults) == LEARNERS["silk"].cls._names()

@@ -413,7 +413,7 @@ def test_alarms_read_as_sentences():
     warning = alarm._replace(cause="shifted inputs", outcome="unconfirmed", before=math.nan, after=math.nan)
     assert (alarm.level, refused.level, warning.level) == ("alarm", "alarm", "warning")
     assert str(warning) == (
-        "Warning: inputs shifted at row 5,120; the estimated change point is row 5,100. The loss did not confirm it, "
+        "Warning: inputs shifted at row 5,120; the estimated change point is row 5,100. The loss has not confirmed it, "
         "so no candidate was started. Inputs that shifted: `a`, column 3."
     )
     for cause in CAUSES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -337,13 +338,13 @@ class Pipeline(Params):
         """Filter the labels, predict and learn the rows, then do the work that is due after them."""
         with self._whole.writing():
             labels, alarm_labels = (Y, None) if self._count_plain_labels(Y) else self._winsorize(rows, Y)
-            before = self._all_ensembles
+            # references are weak: an ensemble that is replaced gives up its memory before the next one begins
+            before = [ref(ensemble) for ensemble in self._all_ensembles]
             with self._turns.writing():
                 P = self._learn(rows, Y, labels, alarm_labels, w)
             after = self._all_ensembles
-            kept = [ensemble for ensemble in after if ensemble in before]
-            moved = after != before
-            del before, after  # an ensemble that was replaced gives up its memory
+            kept = [ensemble for ensemble in after if ref(ensemble) in before]
+            moved = [ref(ensemble) for ensemble in after] != before
             self._attend(P, Y, kept, moved)
             return P
 

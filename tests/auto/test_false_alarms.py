@@ -77,7 +77,7 @@ def test_an_input_shift_that_the_loss_does_not_confirm_is_a_warning_and_starts_n
         if first.level == "warning":
             assert (first.cause, first.outcome) == ("shifted inputs", "unconfirmed")
             assert first not in model.alarms()
-            assert "did not confirm" in str(first)
+            assert "has not confirmed" in str(first)
             assert "inputs shifted 1 time" in model.explain()
             if not model.alarms():
                 assert model.pipeline_.drift_.succession_.used_ == 0

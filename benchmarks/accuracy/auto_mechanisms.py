@@ -53,6 +53,19 @@ CACHE, RESULTS = ROOT / "out" / "auto_mechanisms.json", ROOT / "benchmarks" / "r
 KNOWN = ("elec2", "casp", "beijing", "covtype2", "bike", "ijcnn1", "cpusmall", "weather", "cod-rna", "covtype7")
 REGRESSION = ("casp", "cpusmall", "bike", "beijing")
 LEAST = 1e-6
+INTRODUCTION = """Each line switches off one mechanism of `Auto`. The figures are ratios: the learner without the
+mechanism over the whole learner. Above 1, the mechanism is useful.
+
+- `next`: error of the next row, as the mean over the streams. `log loss`: its log loss, for classes.
+- `noise`: the standard error of `next` between seeds; empty with one seed.
+- `most harm` and `least`: the streams with the largest and the smallest ratio of `next`.
+- `later`: error of later rows. `time`: processor time.
+- "(removed)": nystream does not have this mechanism any more.
+
+There are four groups of streams: *known* (real streams), *labels* (outliers and heavy tails), *other labels* (labels
+that change for good, and far values that are no outliers) and *persistence* (labels that rarely change).
+
+`python benchmarks/accuracy/auto_mechanisms.py --write` measures and writes this page."""
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]
 """Inputs, labels that are learnt, labels that count, rows that count, classes (0: numbers)."""
 
@@ -318,8 +331,7 @@ def merged(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 def text(found: dict[str, Any]) -> str:
     lines = ["# What each mechanism of Auto is worth", ""]
-    lines += ["Ratios of the learner without the mechanism to the whole learner; above 1: the mechanism helps. Printed",
-              "by `python benchmarks/accuracy/auto_mechanisms.py --write`.", ""]  # fmt: skip
+    lines += [INTRODUCTION, ""]
     for table, of_table in found.items():
         head = "| without | streams | next | noise | most harm | least | log loss | later | time |"
         lines += [f"## {table}", "", head,

@@ -172,16 +172,29 @@ def page(there: dict[str, Any]) -> str:
         [
             "# Before, now, and the limit",
             "",
-            f"Made by `make bench-lines`: commit {there['before'][:10]} against {there['now'][:10]}, each line of both "
-            f"in turns, the lines perhaps in several runs (`GO_ON=1`); the last one {there['date'][:10]}, "
-            f"{there['processor']}, dgemm {there['dgemm'] / 1e9:.0f} GF/s, load {there['load']:g}. "
-            "Processor time of one thread: microseconds of a row, or what a line says.",
+            f"This page compares the speed of each workload before the speed work (commit {there['before'][:10]}), now "
+            f"(commit {there['now'][:10]}), and at the limit of the machine. The limit is an estimate of the shortest "
+            "possible time. The figures are microseconds of processor time per row with one thread, unless a cell "
+            "names another unit. `before / now` above 1 means that nystream became faster. `now / limit` is how many "
+            "times slower than the limit nystream is.",
             "",
-            "The limit of a whole stream is what the multiply-adds of its cost take at the speed of dgemm, or reading "
-            "its rows; of a row alone a bare call of a Python method and reading once what the round reads; where "
-            "most rows only ask for a prediction, as after no mistake, that alone counts; of the last lines what their "
-            "scripts in `benchmarks/speed` say. Empty: no limit is known, or before it was not there. "
-            "`auto` is not what it was: rough kernels and the watch for changes came after that commit.",
+            "How the limits are computed:",
+            "",
+            "- Whole stream: the multiplications and additions of the stated cost, at the speed of dgemm (the matrix "
+            "product of the BLAS library), or the time to read the rows, whichever is longer.",
+            "- Row by row: a call of an empty Python method, plus the longer of two times: that of the multiplications "
+            "and additions, and that of reading once the numbers that the row needs.",
+            "- Learners that learn after mistakes: only the cost of a prediction is counted, since most rows need no "
+            "more.",
+            "- The last lines (starting, a round with a move, two cores): the scripts in `benchmarks/speed` describe "
+            "their limits.",
+            "",
+            "A cell is empty if no limit is known, or if the earlier commit does not have the workload. `auto` now "
+            "does more than in the earlier commit: the Laplacian experts and drift handling were added later.",
+            "",
+            "`make bench-lines` measures and writes this page. It runs both commits in turns, and can add lines in "
+            f"several runs (`GO_ON=1`). Last run: {there['date'][:10]}, {there['processor']}, dgemm "
+            f"{there['dgemm'] / 1e9:.0f} GF/s, load {there['load']:g}.",
             "",
             table(there["lines"]),
             "",

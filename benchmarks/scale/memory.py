@@ -1,13 +1,14 @@
-"""Bytes at equal error: the least size at which a bounded learner reaches a fixed error, and what the model then takes.
+"""Bytes at equal error: the smallest size at which a bounded learner reaches a fixed error, and the bytes of its model.
 
     python benchmarks/scale/memory.py [--out FOLDER]        (data: the folder NYSTREAM_DATA, default ../shared/data)
 
-Streams: 10,000 rows of ijcnn1 and cod-rna (mistakes) and all of cpusmall (mean squared error over the variance), in an
-order shuffled once, columns standardised beforehand, Gaussian kernel of width sqrt(d / 2), steps and ridges the
-learners' own but for SETTINGS. Errors are those of the second half, each row predicted before it is learnt. The sizes
-are powers of two; the first whose error is at most 2 percent above the stream's target counts. The targets are about
-what 256 to 512 random features reach; they were fixed before the table was made. A learner that does not get there, or
-takes more than LONGEST seconds for a run, has a dash. Writes memory.json and memory.md.
+Streams: 10,000 rows of ijcnn1 and cod-rna (error rate) and all rows of cpusmall (mean squared error over the variance).
+The rows are shuffled once and the columns are standardised beforehand. The kernel is a Gaussian of width sqrt(d / 2).
+Step sizes and ridges are the defaults, except for SETTINGS. The error is that of the second half, where each row is
+predicted before it is learnt. Sizes are powers of two; the first one whose error is at most 2 percent above the target
+of the stream counts. The targets are about the errors of 256 to 512 random features. They were fixed before the first
+run. A learner that does not reach the target, or would take more than LONGEST seconds for a run, has a dash. Writes
+memory.json and memory.md.
 """
 
 from __future__ import annotations

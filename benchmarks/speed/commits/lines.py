@@ -2,16 +2,17 @@
 
     python benchmarks/speed/commits/lines.py [--before COMMIT] [--go-on] [--rounds 2] [--table]     or: make bench-lines
 
-Every learner row by row and as a whole stream, as `make bench-compare` has them, under the commit of before, which is
-built beside (out/compare, kept), and under this one, in turns; then what benchmarks/speed has of starting, moves of
-landmarks and reading of files. Written after every few lines to results/lines.json: with --go-on those that are there
-already, of the same commit of before, stay; results/lines.md is the table, which the docs show (--table: only that).
-With --names these alone are measured: their lines take the place of those of the same commit of before; of another
-commit they are only shown, and the files stay.
+Every learner is measured row by row and as a whole stream, with the workloads of `make bench-compare`. An earlier
+commit (built in out/compare and kept) and the present one run in turns. Then the scripts of benchmarks/speed for
+starting, moves of landmarks and reading of files run. results/lines.json is written after every few lines. With
+--go-on, lines of the same earlier commit that are in the file stay. results/lines.md is the table for the docs; --table
+writes only this. With --names, only these workloads are measured: their lines replace those of the same earlier commit.
+For another earlier commit, they are shown and no file is written.
 
-The limit of a whole stream: the multiply-adds of its cost, as `nystream.registry` has it, at the speed of dgemm here,
-or reading the rows. Of a row alone: a bare call of a Python method, and reading once what the round reads, at the speed
-at which this machine reads as many numbers again and again. One thread; processor time.
+The limit of a whole stream is the longer of two times: the multiplications and additions of the cost in
+`nystream.registry` at the speed of dgemm, and reading the rows. The limit of a single row is a bare call of a Python
+method plus the longer of the multiplications and additions and reading once the numbers that the round needs, at the
+speed at which this machine reads as many numbers again and again. One thread; processor time.
 """
 
 from __future__ import annotations

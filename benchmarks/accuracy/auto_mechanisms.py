@@ -61,6 +61,8 @@ mechanism over the whole learner. Above 1, the mechanism is useful.
 - `most harm` and `least`: the streams with the largest and the smallest ratio of `next`.
 - `later`: error of later rows. `time`: processor time.
 - "(removed)": nystream does not have this mechanism any more.
+- "Trust" means that labels which look like outliers are learnt as they are.
+- `benchmarks/results/auto_stacks.md` explains the names of experts and stackers.
 
 There are four groups of streams: *known* (real streams), *labels* (outliers and heavy tails), *other labels* (labels
 that change for good, and far values that are no outliers) and *persistence* (labels that rarely change).
@@ -236,6 +238,25 @@ MECHANISMS: dict[str, Off] = {
     "scale of an accident": Off((targets, "LOST", np.inf), **LABELS),
     "linear expert for later rows": Off((steady, "WIDE", 0)),
 }
+TITLES = {
+    "plain aggregation as a member": "plain aggregation in the stack",
+    "last label as a member": "persistence forecast in the stack",
+    "first labels move the mixtures less": "smaller steps of the mixtures for the first labels",
+    "tournament for the large ridge's view": "choice of the large ridge's view",
+    "again: early test for heavy tails": "winsorising again: early test for heavy tails",
+    "again: late fits": "winsorising again: late fits",
+    "outliers that were foreseen": "outliers that the predictions foresaw do not count",
+    "three residuals alike": "trust after three similar residuals",
+    "what is taken from labels is signal": "no winsorising where it removes signal",
+    "seven residuals far": "trust after seven large residuals",
+    "labels for alarms": "own labels for drift alarms",
+    "trust after an alarm": "trust after a drift alarm",
+    "labels without information": "very far labels replaced by the middle",
+    "labels beyond bounds that are no longer rare": "outliers learnt as they are when they are frequent",
+    "scale of an accident": "scale of an early outlier discarded",
+    "two ridges in the tournament": "two ridges in the choice of the view",
+}
+"""Names of mechanisms on the page, where they differ from those on the command line and in the results."""
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
@@ -341,7 +362,7 @@ def text(found: dict[str, Any]) -> str:
             noise = "" if first["noise"] is None else f"{first['noise']:.4f}"
             harm = [f"{first['streams'][first[end]]:.3f} {first[end]}" for end in ("worst", "best")]
             rest = [f"{of_name[what]['mean']:.3f}" if what in of_name else "" for what in ("log loss", "later", "us")]
-            name = name if name in MECHANISMS else f"{name} (removed)"
+            name = TITLES.get(name, name) + ("" if name in MECHANISMS else " (removed)")
             lines.append(
                 "| "
                 + " | ".join([name, str(len(first["streams"])), f"{first['mean']:.4f}", noise, *harm, *rest])

@@ -53,9 +53,10 @@ useful if the figures of its line are larger than those of the line "all mechani
 - "cells within 1.10": how many of the single ratios of the generated streams are at most 1.10.
 - An empty cell was not measured. "(removed)": nystream does not have this mechanism any more.
 
-Some names need an explanation. A hedge gives weight to learners that need few rows while losses are suspicious and no
-drift alarm is raised yet. The line is a linear correction of the incumbent's prediction. The usual squares are the mean
-squared losses of the incumbent before the change. Steady experts are the experts that do not forget old rows.
+A hedge gives weight to learners that need few rows while losses are suspicious and no drift alarm is raised yet. Its
+odds are the assumed odds that the stream has changed. Steady experts are the experts that do not forget old rows.
+"Losses before the change as first values": the mixture divides squared losses by running means, which begin with the
+losses of the incumbent before the change.
 
 `python benchmarks/drift/mechanisms.py` measures and writes this page.
 
@@ -131,6 +132,19 @@ OFF: dict[str, Callable[[], Any]] = {
         pipeline.Pipeline, "_admit_for_candidate", lambda _, __, own: own
     ),
 }
+TITLES = {
+    "row of the first small p-value": "change point by the first small p-value",
+    "archived models tried again": "archived models tried again after the alarm",
+    "later half of the losses of an archived model": "recall by the later half of the losses",
+    "odds by how large losses are": "odds of a hedge that depend on the size of the losses",
+    "steady experts begin hedges": "hedges that begin by losses of steady experts",
+    "usual squares": "losses before the change as first values",
+    "few-row ridge around the last rows": "few-row ridge centred at the last rows",
+    "line": "linear correction of the incumbent",
+    "falling losses": "detection of falling losses",
+    "labels since the change as they came": "labels since the change without winsorising",
+}
+"""Names of mechanisms on the page, where they differ from those on the command line and in the results."""
 
 
 def ratios(name: str, fresh: dict[str, Any]) -> list[float]:
@@ -188,7 +202,7 @@ def table(path: Path) -> str:
                 met, of = met + sum(v <= MET for v in one), of + len(one)
             else:
                 cells.append(f"{one / known[ALL][name]:.3f}")
-        name = without if without in (ALL, *OFF) else f"{without} (removed)"
+        name = TITLES.get(without, without) + ("" if without in (ALL, *OFF) else " (removed)")
         lines.append(f"| {name} | " + " | ".join(cells) + f" | {met} of {of} |")
     return "\n".join(lines) + "\n"
 

@@ -120,9 +120,15 @@ def page(results: dict[str, Any]) -> str:
     parts = [
         "# Speed",
         "",
-        "Made by `make bench`: every script of `benchmarks/speed`, one after the other, one thread unless it says "
-        "otherwise. Machines differ and are shared: read the ratios, which were measured side by side in one run. "
-        "`make bench-compare COMMIT=abc123` says what became slower since a commit.",
+        "This page gives the speed of the learners and feature maps, and compares it with a reference such as plain "
+        "NumPy code. `2 x plain NumPy` means twice as fast as plain NumPy. Compare the ratios rather than the absolute "
+        "figures: both sides of a ratio were measured in the same run, while the absolute figures depend on the "
+        "machine and on its load. One thread is used unless a line names another number.",
+        "",
+        "`row by row` passes one row in each call; `whole block` and `whole stream` pass many rows in one call.",
+        "",
+        "`make bench` runs every script of `benchmarks/speed` and writes this page. `make bench-compare COMMIT=abc123` "
+        "lists what became slower since a commit.",
     ]
     for name, result in results.items():
         machine = result["machine"]

@@ -33,17 +33,17 @@ ROWS, EVERY = 4000, 100
 STREAMS: dict[str, tuple[str, str, Any]] = {
     "bumps": (
         "regression",
-        "a sum of Gaussian bumps over two columns, with noise; nothing changes",
+        "a sum of Gaussian bumps over two columns, with noise; no drift",
         lambda: nystream.streams.bumps(ROWS, seed=0),
     ),
     "friedman": (
         "regression",
-        f"Friedman's function of five of ten columns; the columns change their parts after row {ROWS // 2:,}",
+        f"Friedman's function of five of ten columns; the columns swap their roles after row {ROWS // 2:,}",
         lambda: nystream.streams.friedman(ROWS, drift="abrupt", at=ROWS // 2, seed=0),
     ),
     "turning": (
         "classification",
-        "two classes of two Gaussians each that turn once around the origin",
+        "two classes, each a mixture of two Gaussians, which rotate once around the origin",
         lambda: nystream.streams.drifting_gaussians(ROWS, seed=0),
     ),
 }

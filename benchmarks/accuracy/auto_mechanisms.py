@@ -53,6 +53,21 @@ CACHE, RESULTS = ROOT / "out" / "auto_mechanisms.json", ROOT / "benchmarks" / "r
 KNOWN = ("elec2", "casp", "beijing", "covtype2", "bike", "ijcnn1", "cpusmall", "weather", "cod-rna", "covtype7")
 REGRESSION = ("casp", "cpusmall", "bike", "beijing")
 LEAST = 1e-6
+INTRODUCTION = """Each line switches off one mechanism of `Auto`. The figures are ratios: the learner without the
+mechanism over the whole learner. Above 1, the mechanism is useful.
+
+- `next`: error of the next row, as the mean over the streams. `log loss`: its log loss, for classes.
+- `noise`: the standard error of `next` between seeds; empty with one seed.
+- `most harm` and `least`: the streams with the largest and the smallest ratio of `next`.
+- `later`: error of later rows. `time`: processor time.
+- "(removed)": nystream does not have this mechanism any more.
+- "Trust" means that labels which look like outliers are learnt as they are.
+- `benchmarks/results/auto_stacks.md` explains the names of experts and stackers.
+
+There are four groups of streams: *known* (real streams), *labels* (outliers and heavy tails), *other labels* (labels
+that change for good, and far values that are no outliers) and *persistence* (labels that rarely change).
+
+`python benchmarks/accuracy/auto_mechanisms.py --write` measures and writes this page."""
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, int]
 """Inputs, labels that are learnt, labels that count, rows that count, classes (0: numbers)."""
 
@@ -223,6 +238,25 @@ MECHANISMS: dict[str, Off] = {
     "scale of an accident": Off((targets, "LOST", np.inf), **LABELS),
     "linear expert for later rows": Off((steady, "WIDE", 0)),
 }
+TITLES = {
+    "plain aggregation as a member": "plain aggregation in the stack",
+    "last label as a member": "persistence forecast in the stack",
+    "first labels move the mixtures less": "smaller steps of the mixtures for the first labels",
+    "tournament for the large ridge's view": "choice of the large ridge's view",
+    "again: early test for heavy tails": "winsorising again: early test for heavy tails",
+    "again: late fits": "winsorising again: late fits",
+    "outliers that were foreseen": "outliers that the predictions foresaw do not count",
+    "three residuals alike": "trust after three similar residuals",
+    "what is taken from labels is signal": "no winsorising where it removes signal",
+    "seven residuals far": "trust after seven large residuals",
+    "labels for alarms": "own labels for drift alarms",
+    "trust after an alarm": "trust after a drift alarm",
+    "labels without information": "very far labels replaced by the middle",
+    "labels beyond bounds that are no longer rare": "outliers learnt as they are when they are frequent",
+    "scale of an accident": "scale of an early outlier discarded",
+    "two ridges in the tournament": "two ridges in the choice of the view",
+}
+"""Names of mechanisms on the page, where they differ from those on the command line and in the results."""
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
@@ -318,8 +352,7 @@ def merged(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
 
 def text(found: dict[str, Any]) -> str:
     lines = ["# What each mechanism of Auto is worth", ""]
-    lines += ["Ratios of the learner without the mechanism to the whole learner; above 1: the mechanism helps. Printed",
-              "by `python benchmarks/accuracy/auto_mechanisms.py --write`.", ""]  # fmt: skip
+    lines += [INTRODUCTION, ""]
     for table, of_table in found.items():
         head = "| without | streams | next | noise | most harm | least | log loss | later | time |"
         lines += [f"## {table}", "", head,
@@ -329,7 +362,7 @@ def text(found: dict[str, Any]) -> str:
             noise = "" if first["noise"] is None else f"{first['noise']:.4f}"
             harm = [f"{first['streams'][first[end]]:.3f} {first[end]}" for end in ("worst", "best")]
             rest = [f"{of_name[what]['mean']:.3f}" if what in of_name else "" for what in ("log loss", "later", "us")]
-            name = name if name in MECHANISMS else f"{name} (removed)"
+            name = TITLES.get(name, name) + ("" if name in MECHANISMS else " (removed)")
             lines.append(
                 "| "
                 + " | ".join([name, str(len(first["streams"])), f"{first['mean']:.4f}", noise, *harm, *rest])

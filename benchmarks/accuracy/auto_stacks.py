@@ -170,14 +170,30 @@ def measured(stream: Kept) -> dict[str, list[float | None]]:
     return found
 
 
+def introduction(rows: int) -> str:
+    return f"""`Auto` combines the predictions of its experts in two stacks: one for the next row, one for later rows.
+Each line of the table removes one expert, or one stacker of the next-row stack, and learns the stacks again. A cell
+gives two ratios: error of the next row / error of later rows, each divided by the error of the whole stack. Above 1,
+the removed part is useful. An empty place means that the stack does not have the part. The last columns are geometric
+means over the streams: the error of the next row, its loss (log loss of classes, mean absolute error of numbers), and
+the error of later rows. At most {rows:,} rows of each stream are used, without drift handling.
+
+- `std`, `ag` and `glob` are kernel ridges on landmarks. Their columns are standardised, scaled by a learnt metric, or
+  divided by one common scale.
+- `big` is the large ridge, with more landmarks. `rough` is a ridge with a Laplacian kernel.
+- `ag.99` (kernel) and `lin.95` (linear) forget old rows. `win1000` predicts from the nearest of the last 1,000 rows.
+- `change` predicts the difference to the last label.
+- A stacker is named by its forgetting factor and its ridge.
+
+`python benchmarks/accuracy/auto_stacks.py --write` measures and writes this page."""
+
+
 def text(found: dict[str, dict[str, list[float | None]]], rows: int) -> str:
     streams = list(found)
     lines = [
         "# What each expert and stacker of Auto is worth",
         "",
-        "Ratios of the stack without it to the whole stack, error of the next row / error of later rows; above 1: it",
-        f"helps. At most {rows:,} rows of each stream, without drift handling. Printed by",
-        "`python benchmarks/accuracy/auto_stacks.py --write`.",
+        *introduction(rows).splitlines(),
         "",
         f"| without | {' | '.join(streams)} | mean next | mean loss | mean later |",
         "|---|" + "---|" * (len(streams) + 3),

@@ -41,17 +41,28 @@ NO_INPUTS = ("bike_weather",)
 PAGE = RESULTS.with_suffix(".md")
 INTRODUCTION = """# Forecasts beside other libraries
 
-`python benchmarks/accuracy/forecast.py` measures seven known series and writes this page. Errors are relative to the
-seasonal naive forecast from the same origins, so less is better and 1 is no gain. LightGBM is refitted every 500 rows;
-the methods of statsforecast (theta, MSTL) are fitted at every origin on the last 2,000 rows; of the settings of river's
-methods the best in hindsight counts. Slow peers are asked at fewer origins. `bike_weather` has inputs that are known
-ahead, which of the peers only LightGBM takes."""
-STEPS = ("MAE of the first eighth of the steps", "MAE of the steps up to the half", "MAE of the last half of the steps")
+This page compares `nystream.Forecaster` with other libraries on seven known series. The seasonal naive forecast repeats
+the last known value of the same place in the season, for example of the same hour one day before. The error of each
+method is divided by the error of the seasonal naive forecast from the same origins (an origin is the row after which a
+forecast is made). Lower is better; 1 is as good as seasonal naive.
+
+- LightGBM is fitted again every 500 rows (every season for series of at most 2,000 rows).
+- The methods of statsforecast (theta, MSTL) are fitted at every origin on the last 2,000 rows.
+- The methods of river run with several settings. The table gives the best one, which is only known in hindsight.
+- Slow methods forecast from fewer origins.
+- `bike_weather` has inputs that are known ahead. Of the other methods, only LightGBM uses such inputs.
+
+`python benchmarks/accuracy/forecast.py` writes this page."""
+STEPS = (
+    "Mean absolute error, first eighth of the steps",
+    "Mean absolute error, rest of the first half",
+    "Mean absolute error, last half of the steps",
+)
 PARTS = {
-    "first": "Weeks 2 and 3 of half-hourly series: mean absolute error relative to seasonal naive",
-    "naive": "First rows: the largest error so far over that of the better of naive and seasonal naive",
-    "intervals": "Coverage of 90% intervals, by stretches of 500 rows; score relative to the best constant width",
-    "changes": "Generated changes: the error over that of a forecaster that began at the change",
+    "first": "Weeks 2 and 3 of half-hourly series: mean absolute error, relative to seasonal naive",
+    "naive": "First rows: largest total error so far, relative to the better of naive and seasonal naive",
+    "intervals": "Coverage of 90% intervals, also in parts of 500 rows; score relative to the best constant width",
+    "changes": "Generated changes: error after the change, relative to a forecaster that starts at the change",
 }
 WEEK = 336
 """Rows of a week of the half-hourly series."""
@@ -205,7 +216,9 @@ def page() -> str:
         if OURS in r
     }
     parts.append(
-        table("Mean absolute error of Forecaster over that of each peer, from the same origins", list(PEERS), rows)
+        table(
+            "Mean absolute error of Forecaster, relative to each other method from the same origins", list(PEERS), rows
+        )
     )
     for part, title in PARTS.items():
         entries = found.get(part, {})

@@ -2,24 +2,26 @@
 
     python benchmarks/accuracy/peers.py [STREAM ...] [--full] [--limit 60] [--rows 20000] [--jobs N] [--draw]
 
-needs `pip install -r benchmarks/accuracy/environment-peers.txt` and Linux. One protocol for all: one pass, every row
-predicted before its label is given (scikit-learn: every block of 100). Streams and their order as in auto_streams.py.
-`--full` adds ijcnn1, cod-rna, covtype and mnist at full length, without those who were cut on the first 20,000 rows.
+needs `pip install -r benchmarks/accuracy/environment-peers.txt` and Linux. All methods follow one protocol: they read a
+stream once and predict every row before they get its label (scikit-learn: every block of 100 rows). Streams and their
+order are those of auto_streams.py. `--full` adds ijcnn1, cod-rna, covtype and mnist at full length. A method that was
+stopped on the first 20,000 rows of a stream does not take part in it at full length, if both are run.
 
-Nobody is tuned (settings: peers/contestants.py), but Auto's recipe was chosen on these ten streams. Columns are
-standardised by the rows so far, except for trees and `Auto`, and Gaussian kernels have gamma 1/d; scikit-learn's maps
-are fitted on the first 1,000 rows beforehand. Regression targets are given minus the mean of the labels before, except
-to river and `Auto`, whom that does not concern.
+No method is tuned (settings: peers/contestants.py), but Auto was designed on these ten streams. Columns are
+standardised by the rows so far, except for trees and `Auto`. Gaussian kernels have gamma 1/d. The feature maps of
+scikit-learn are fitted on the first 1,000 rows beforehand. For numbers, the mean of the earlier labels is subtracted
+from each label, except for river and `Auto`, which do not need it.
 
-Time is the processor's, one thread, building the model included; making river's dictionaries and Vowpal Wabbit's lines
-of text (standardised) is not. A peer that has used `--limit` seconds on a stream is cut there, and its error stands
-beside Auto's on the same rows; Auto alone is never cut. With --limit 20 all of it takes about 15 minutes of a quiet
-machine, with --full about 23. So many contestants as `--jobs` says (default: one for each core) run at the same time:
-that changes no error, and seconds of the processor little where each has a core.
+Time is processor time of one thread. It includes building the model. It does not include making the dictionaries of
+river and the (standardised) lines of text of Vowpal Wabbit. A method that has used `--limit` seconds on a stream is
+stopped, and its error is compared with that of Auto on the same rows. Auto is never stopped. With --limit 20, a run
+takes about 15 minutes on a quiet machine, with --full about 23. `--jobs` methods run at the same time (default: one for
+each core). This changes no error, and it changes processor time little if each method has a core.
 
-Memory is the growth of the process's resident memory at its highest, each contestant in a process of its own, with
-libraries loaded beforehand; beside it the size of the saved model (ours: `nbytes` at its largest, others: pickle or
-file). Written: results/peers.json, results/peers.md, docs/images/peers.png; `--draw` makes the last two from the first.
+Memory is the growth of the resident memory of the process to its highest value. Each method has its own process, and
+libraries are loaded before. The size of the saved model is measured too (nystream: `nbytes` at its largest, others: a
+pickle or a file). Written: results/peers.json, results/peers.md, docs/images/peers.png. `--draw` makes the last two
+from the first.
 """
 
 from __future__ import annotations

@@ -43,8 +43,22 @@ AFTER, ROWS = 2000, 8000
 ALL = "all mechanisms"
 HEAD = """# What each mechanism of drift handling is worth
 
-Loss after changes over that of a fresh copy, means; for real streams the loss over that with all mechanisms. Printed by
-`python benchmarks/drift/mechanisms.py`.
+Each line of the table switches off one mechanism of drift handling and measures `Auto` without it. A mechanism is
+useful if the figures of its line are larger than those of the line "all mechanisms".
+
+- Generated streams have a known change. A ratio is the loss after the change, divided by the loss of a new
+  `Auto(changes=False)` that starts at the change. Below 1, `Auto` is better than the new model. A figure is the mean of
+  the ratios over the first 200, 500, 1,000 and 2,000 rows after each change.
+- Real streams (elec2, covtype7, beijing, bike): the mean loss divided by the mean loss with all mechanisms.
+- "cells within 1.10": how many of the single ratios of the generated streams are at most 1.10.
+- An empty cell was not measured. "(removed)": nystream does not have this mechanism any more.
+
+A hedge gives weight to learners that need few rows while losses are suspicious and no drift alarm is raised yet. Its
+odds are the assumed odds that the stream has changed. Steady experts are the experts that do not forget old rows.
+"Losses before the change as first values": the mixture divides squared losses by running means, which begin with the
+losses of the incumbent before the change.
+
+`python benchmarks/drift/mechanisms.py` measures and writes this page.
 
 """
 
@@ -118,6 +132,19 @@ OFF: dict[str, Callable[[], Any]] = {
         pipeline.Pipeline, "_admit_for_candidate", lambda _, __, own: own
     ),
 }
+TITLES = {
+    "row of the first small p-value": "change point by the first small p-value",
+    "archived models tried again": "archived models tried again after the alarm",
+    "later half of the losses of an archived model": "recall by the later half of the losses",
+    "odds by how large losses are": "odds of a hedge that depend on the size of the losses",
+    "steady experts begin hedges": "hedges that begin by losses of steady experts",
+    "usual squares": "losses before the change as first values",
+    "few-row ridge around the last rows": "few-row ridge centred at the last rows",
+    "line": "linear correction of the incumbent",
+    "falling losses": "detection of falling losses",
+    "labels since the change as they came": "labels since the change without winsorising",
+}
+"""Names of mechanisms on the page, where they differ from those on the command line and in the results."""
 
 
 def ratios(name: str, fresh: dict[str, Any]) -> list[float]:
@@ -175,7 +202,7 @@ def table(path: Path) -> str:
                 met, of = met + sum(v <= MET for v in one), of + len(one)
             else:
                 cells.append(f"{one / known[ALL][name]:.3f}")
-        name = without if without in (ALL, *OFF) else f"{without} (removed)"
+        name = TITLES.get(without, without) + ("" if without in (ALL, *OFF) else " (removed)")
         lines.append(f"| {name} | " + " | ".join(cells) + f" | {met} of {of} |")
     return "\n".join(lines) + "\n"
 

@@ -2,16 +2,16 @@
 
 Run: python benchmarks/scale/growth.py [--learner NAME ...] [--go-on] [--most MS] [--warm S] [--stream S] [--out FOLDER]
 
-One thing grows at a time, the others stay at 10 columns, size 100, two classes; labels are random, so that every
-learner has all the work that a row can be. Rows: one stream of a million passes, and copies of the learner after
-10,000, 100,000 and a million rows are measured. Columns, size and classes: a learner for each, once it has its size.
-Each figure is the median of blocks of 64 rows; the points of a sweep are measured in turns, ten times, so that what
-else the machine does meets all of them. A sweep ends where a row would cost more than --most, filling a learner more
-than --warm seconds, or the stream more than --stream. The exponent is the slope in the logarithms over the upper half
-of what was measured, beside the one that `nystream.registry` says.
+One quantity grows at a time; the others stay at 10 columns, size 100 and two classes. Labels are random, so that every
+learner has as much work with a row as possible. Rows: a stream of a million rows; copies of the learner after 10,000,
+100,000 and a million rows are measured. Columns, size and classes: one learner for each value, once it has reached its
+size. Each figure is the median over blocks of 64 rows. The points of a sweep are measured in turns, ten times, so that
+other load on the machine affects all of them alike. A sweep ends where a row would take more than --most, filling a
+learner more than --warm seconds, or the stream more than --stream. The exponent is the slope in logarithms over the
+upper half of the measured points. It is compared with the one in `nystream.registry`.
 
-Writes growth.json after every learner, growth.md, and growth.png beside the pages. With --go-on, learners that the file
-has already stay as they are; with names, the others do.
+Writes growth.json after every learner, then growth.md and growth.png. With --go-on, only learners that are not in the
+file are measured; with --learner, only the named ones. --again measures nothing and writes the page and the chart.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Budget learners at budget 100 on ijcnn1: rows per second, as multiples of the plain NumPy step.
+"""Learners with a budget of 100 stored points on ijcnn1: rows per second, relative to a plain NumPy step.
 
     python benchmarks/speed/budget.py            (data: the folder NYSTREAM_DATA, default ../shared/data)
 

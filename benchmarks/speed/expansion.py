@@ -1,4 +1,4 @@
-"""SILK, NORMA and SVMD at budget 100 on ijcnn1: rows per second, as multiples of the plain NumPy step.
+"""SILK, NORMA and SVMD with 100 stored points on ijcnn1: rows per second, relative to a plain NumPy step.
 
     python benchmarks/speed/expansion.py            (data: the folder NYSTREAM_DATA, default ../shared/data)
 

@@ -1,4 +1,4 @@
-"""Feature maps: microseconds per row, as multiples of vectorised NumPy. Run: python benchmarks/speed/features.py"""
+"""Feature maps: microseconds per row, relative to vectorised NumPy. Run: python benchmarks/speed/features.py"""
 
 from __future__ import annotations
 

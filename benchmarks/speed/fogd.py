@@ -1,4 +1,4 @@
-"""FOGD on ijcnn1: rows per second, as multiples of the plain NumPy step.
+"""FOGD on ijcnn1: rows per second, relative to a plain NumPy step.
 
     python benchmarks/speed/fogd.py            (data: the folder NYSTREAM_DATA, default ../shared/data)
 

@@ -1,4 +1,7 @@
-"""Kernel rows: microseconds per row, as multiples of NumPy. Run: python benchmarks/speed/kernel_rows.py"""
+"""Kernel rows (a row against all stored points): microseconds per row, relative to NumPy.
+
+Run: python benchmarks/speed/kernel_rows.py
+"""
 
 from __future__ import annotations
 

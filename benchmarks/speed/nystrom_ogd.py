@@ -1,4 +1,4 @@
-"""NOGD, NOLANA and FOGD on ijcnn1: rows per second, as multiples of plain NumPy and of scikit-learn's SGDClassifier.
+"""NOGD, NOLANA and FOGD on ijcnn1: rows per second, relative to plain NumPy and scikit-learn's SGDClassifier.
 
 Run: python benchmarks/speed/nystrom_ogd.py   (NYSTREAM_DATA names the folder of the datasets)
 """

@@ -1,4 +1,4 @@
-"""ONS: rows per second, in exact blocks and row by row, against plain NumPy. Run: python benchmarks/speed/ons.py"""
+"""ONS: rows per second, in exact blocks and row by row, relative to plain NumPy. Run: python benchmarks/speed/ons.py"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""PKAWV on Taylor features, against plain NumPy and this machine's dgemm. Run: python benchmarks/speed/pkawv.py"""
+"""PKAWV on Taylor features, relative to plain NumPy and to the dgemm (matrix product) of the machine.
+
+Run: python benchmarks/speed/pkawv.py
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a second thread brings: the time of `run` with threads=1 over that with threads=2, on the clock of the wall.
+"""The speedup by a second thread: the elapsed time of `run` with threads=1 over that with threads=2.
 
     python benchmarks/speed/threads.py [--repeats 3]
 

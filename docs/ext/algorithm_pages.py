@@ -1,6 +1,6 @@
-"""One page per algorithm: the hand-written recursion of algorithms/NAME.md in a frame made from the catalogue.
+"""One page per algorithm: the hand-written text of algorithms/NAME.md in a frame made from the registry.
 
-Also the tables of "Which learner?" and of the list of algorithms, from the catalogue and docs/learners.json.
+Also the tables of "Which learner?" and of the list of algorithms, from the registry and docs/learners.json.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def figure(record: Record) -> list[str]:
         "",
         f"![Error of {record.class_name} and Auto along the stream](/_generated/learners/{record.name}.svg){{.figure}}",
         "",
-        f"The stream is *{stream}*: {what}. The learner is the one that `nystream race` starts, without tuning. "
+        f"The stream is *{stream}*: {what}. The learner has the settings of `nystream race`; it is not tuned. "
         "Every row is predicted before it is learnt. Figures: `python docs/make_learners.py`.",
         "",
     ]
@@ -120,7 +120,7 @@ def sources(record: Record, doc: Any) -> list[str]:
         lines += [f"- A slow reference implementation of the paper's equations, and the tests that use it: {links}"]
     if record.experiments:
         links = ", ".join(f"[{name}](/reproduction.md#{name})" for name in record.experiments)
-        lines += [f"- The paper's experiments, computed again: {links}"]
+        lines += [f"- Reproductions of the paper's experiments: {links}"]
     return lines
 
 
@@ -164,7 +164,7 @@ def letters(formula: str) -> str:
 
 # -- figures -------------------------------------------------------------------------------------------------------
 def standard(name: str) -> str:
-    """The stream of the figure: the one with a change, of its task."""
+    """Return the stream of the figure: the one of the learner's task that has drift."""
     return "friedman" if "friedman" in MEASURED["learners"][name] else "turning"
 
 
@@ -173,7 +173,9 @@ def draw(app: Any) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in LEARNERS:
         if name not in MEASURED["learners"]:
-            raise ExtensionError(f"docs/learners.json does not know {name}: run python docs/make_learners.py {name}")
+            raise ExtensionError(
+                f"docs/learners.json has no figures of {name}: run python docs/make_learners.py {name}"
+            )
         draw_one(name, folder / f"{name}.svg")
     (folder / "tradeoff.svg").unlink(missing_ok=True)
     draw_all(folder / "tradeoff.svg")
@@ -193,7 +195,7 @@ def draw_one(name: str, path: Path) -> None:
             MEASURED["streams"][stream]["rows"] // 2, axes.get_ylim()[1], " the function changes", va="top", size=8
         )
     axes.set_xlabel("rows")
-    axes.set_ylabel("RMSE / deviation" if stream == "friedman" else "share wrong")
+    axes.set_ylabel("RMSE / std of labels" if stream == "friedman" else "error rate")
     axes.set_ylim(bottom=0)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper right" if stream == "turning" else "lower left")
@@ -318,10 +320,10 @@ def resolve(app: Any, doctree: Any, docname: str) -> None:
 
 
 def complete(app: Any) -> None:
-    """Refuse to build where a learner has no page, or a page no learner."""
+    """Stop the build if a learner has no page, or if a page has no learner."""
     pages = learner_pages(Path(app.srcdir) / "algorithms")
     if pages != set(LEARNERS):
-        raise ExtensionError(f"pages of algorithms and the catalogue differ: {sorted(pages ^ set(LEARNERS))}")
+        raise ExtensionError(f"the pages of algorithms and the registry differ: {sorted(pages ^ set(LEARNERS))}")
 
 
 def setup(app: Any) -> dict[str, bool]:

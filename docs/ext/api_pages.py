@@ -1,4 +1,4 @@
-"""The API reference: a page for every public module, every name of its `__all__`. A name without words is an error."""
+"""The API reference: a page for each public module, with every name of its `__all__`. Each name needs a docstring."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def written(module: str, names: list[str]) -> str:
 def generate(app: Any) -> None:
     lost = missing()
     if lost:
-        raise ExtensionError(f"public names without words in the reference: {', '.join(lost)}")
+        raise ExtensionError(f"public names without a docstring or a page: {', '.join(lost)}")
     folder = Path(app.srcdir) / "api"
     homes = places()
     for module in present():
@@ -56,7 +56,7 @@ LITERAL = re.compile(r"(``.*?``|`[^`]*`)")
 
 
 def escaped(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Docstrings are written to be read as they are: `|f|` and `w_t` are no markup."""
+    """Escape characters of docstrings that are not meant as markup, as in `|f|` and `w_t`."""
     if what == "class":
         lines[:] = with_notes("\n".join(lines)).split("\n")
     block: int | None = None
@@ -72,7 +72,7 @@ def escaped(app: Any, what: str, name: str, thing: Any, options: Any, lines: lis
 
 
 def with_notes(text: str) -> str:
-    """Deviations from the paper stand after the parameters, and are none: they get a heading of their own."""
+    """Put the deviations from the paper, which follow the parameters, under a heading of their own."""
     return re.sub(r"(?m)^(?=Deviations from the papers?:)", "Notes\n-----\n", text, count=1)
 
 
@@ -81,7 +81,7 @@ def plain(text: str) -> str:
 
 
 def skipped(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
-    """What scikit-learn adds to every estimator, in words of its own; and attributes that hold a learner's state."""
+    """Return True for methods that scikit-learn adds to every estimator, and for attributes that hold state."""
     state = name.endswith("_") and not isinstance(thing, property)
     return True if state or re.fullmatch(r"set_\w+_request", name) else None
 

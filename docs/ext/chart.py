@@ -9,36 +9,36 @@ from nystream.registry import LEARNERS
 
 QUESTIONS: list[tuple[str, str, list[tuple[str, str]]]] = [
     (
-        "Nothing you must have,",
-        "nothing you know?",
-        [("auto", "finds it all out"), ("baseline", "when it must be quick")],
+        "No special requirement,",
+        "no known settings?",
+        [("auto", "chooses all settings"), ("baseline", "less accurate, faster")],
     ),
-    ("Rows without labels?", "(novelty, alarms)", [("silk", "loss='novelty'"), ("norma", "nu = share of alarms")]),
-    ("Text, clicks, millions", "of columns?", [("sparse-linear", ""), ("gaussian-filter", "knows how sure it is")]),
+    ("Rows without labels?", "(novelty detection)", [("silk", "loss='novelty'"), ("norma", "nu: share of alarms")]),
+    ("Text, clicks, millions", "of columns?", [("sparse-linear", ""), ("gaussian-filter", "gives its uncertainty")]),
     (
-        "Must models merge, or",
-        "forget a customer?",
-        [("pkrr", "both, exactly"), ("pkawv", "with the better worst case")],
+        "Must you merge models,",
+        "or unlearn rows?",
+        [("pkrr", "both are exact"), ("pkawv", "exact, lower regret bound")],
     ),
     (
-        "Must there be a",
+        "Do you need a regret",
         "guarantee?",
         [
             ("pkawv", "numbers"),
             ("kernel-awv", "some thousand rows"),
             ("nystrom-pkawv", "any kernel"),
             ("ons", "other losses"),
-            ("aggregate", "over your own"),
+            ("aggregate", "over your own learners"),
         ],
     ),
     (
-        "Does it change",
-        "over time?",
+        "Does the stream",
+        "drift?",
         [
             ("forgetting", "numbers"),
             ("silk", "classes"),
-            ("mixture", "regimes that return"),
-            ("nolana", "inputs that move"),
+            ("mixture", "several regimes"),
+            ("nolana", "input shift"),
         ],
     ),
     (
@@ -46,10 +46,18 @@ QUESTIONS: list[tuple[str, str, list[tuple[str, str]]]] = [
         "(some thousand rows)",
         [("kernel-ridge", "exact"), ("nystrom-pkrr", "smaller, any kernel")],
     ),
-    ("Millions of rows, and", "every microsecond?", [("fogd", ""), ("rrf", "useless columns"), ("nogd", "any kernel")]),
-    ("A model of kilobytes?", "", [("bsgd", "merging points"), ("budget-pa", "classes"), ("projectron", "classes")]),
+    (
+        "Millions of rows, and",
+        "speed matters most?",
+        [("fogd", ""), ("rrf", "irrelevant columns"), ("nogd", "any kernel")],
+    ),
+    (
+        "Must the model be small?",
+        "(kilobytes)",
+        [("bsgd", "merges stored points"), ("budget-pa", "classes"), ("projectron", "classes")],
+    ),
 ]
-"""Two lines of a question; the learners where the answer is yes, with a word each."""
+"""Two lines of a question, and the learners for the answer yes, each with a short remark."""
 STEP, LEFT, WIDE, RIGHT = 84, 10, 230, 330
 BOX, GAP = 186, 10
 

@@ -1,4 +1,4 @@
-"""For the gallery: the figures of pyplot, and the one that an example calls `figure` (charts of nystream.plot)."""
+"""The figures of the gallery: those of pyplot, and the variable `figure` of an example (a chart of nystream.plot)."""
 
 from __future__ import annotations
 

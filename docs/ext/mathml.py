@@ -1,4 +1,4 @@
-"""Mathematics as MathML, made when the site is built: browsers draw it, and nothing has to be loaded."""
+"""Convert mathematics to MathML when the site is built. Browsers draw it without loading a script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def rendered(node: nodes.Element, *, block: bool) -> str:
     try:
         return tex2mathml(text, as_block=block)
     except MathError as error:
-        raise ExtensionError(f"{node.source}: mathematics that cannot be read: {error}\n{text}") from error
+        raise ExtensionError(f"{node.source}: cannot convert this formula: {error}\n{text}") from error
 
 
 def visit_math(self: Any, node: nodes.Element) -> None:

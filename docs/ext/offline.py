@@ -1,4 +1,4 @@
-"""After the build: a page that would load anything from elsewhere, or that links to nothing, is an error."""
+"""After the build: report an error if a page loads anything from another site, or has a broken link."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from sphinx.util import logging
 logger = logging.getLogger(__name__)
 
 LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src"}
-"""Elements that load something, and the attribute that says what; `link` loads by its `rel`."""
+"""Elements that load a file, with the attribute that has its address. For `link`, `rel` decides whether it loads."""
 REMOTE = re.compile(r"^(https?:)?//")
 BACK = re.compile(r'<a class="viewcode-back".*?</a>')
-"""From source to reference: by the name in the module, which is not always the one in the reference."""
+"""Links from source to reference. They use the name in the module, which may differ from the one in the reference."""
 LOADED_LINKS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload", "prefetch", "manifest"}
 
 
 class Page(HTMLParser):
-    """What one page loads, where it points, and what can be pointed to in it."""
+    """The files that a page loads, its links, and its anchors."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -56,9 +56,9 @@ def check(app: Any, exception: Exception | None) -> None:
         urls = re.findall(r"url\(\s*['\"]?((?:https?:)?//[^)'\"]+)", sheet.read_text(encoding="utf-8"))
         faults += [f"{sheet.relative_to(folder)} loads {url}" for url in urls]
     if faults:
-        raise ExtensionError("\n".join(["the built site is not whole:", *faults[:40]]))
+        raise ExtensionError("\n".join(["the built site has errors:", *faults[:40]]))
     links = sum(len(page.links) for page in pages.values())
-    logger.info("checked %d pages, %d links: nothing loaded from elsewhere, no link broken", len(pages), links)
+    logger.info("checked %d pages, %d links: no page loads from another site, no link is broken", len(pages), links)
 
 
 def remote(page: Page) -> list[str]:
@@ -73,9 +73,9 @@ def broken(path: Path, pages: dict[Path, Page], folder: Path) -> list[str]:
             continue
         target = (path.parent / unquote(address).partition("?")[0]).resolve() if address else path
         if not target.exists():
-            found.append(f"{path.relative_to(folder)}: {link} leads nowhere")
+            found.append(f"{path.relative_to(folder)}: {link} leads to no file")
         elif anchor and target in pages and unquote(anchor) not in pages[target].anchors:
-            found.append(f"{path.relative_to(folder)}: {link} has no such place")
+            found.append(f"{path.relative_to(folder)}: {link} names an anchor that does not exist")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Guides that lie beside the site's own: those that this version has."""
+"""List the guides in docs/ itself, if this version has them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def read(app: Any, docname: str, source: list[str]) -> None:
 
 
 def outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
-    """The list of guides is read in every build: a page may have come."""
+    """Return the list of guides, so that every build reads it: there may be a new page."""
     return ["guides/index"]
 
 

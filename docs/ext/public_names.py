@@ -1,4 +1,4 @@
-"""Every public name: the modules of the reference, what is in them, and what nobody has described."""
+"""The public names: the modules of the reference, their names, and those without a description."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ MODULES = {
     "nystream.auto": "The automatic learner, and one fast model that needs no parameter.",
     "nystream.learners": "One class per published algorithm. `Learner` and `Abilities` are what all of them share.",
     "nystream.bandits": "Kernel bandits: choose an arm, learn its reward.",
-    "nystream.compose": "Learners made of learners.",
+    "nystream.compose": "Learners that combine other learners.",
     "nystream.model": "A learner with the names and kinds of its columns.",
     "nystream.forecast": "Forecasts of a series several steps ahead, with intervals.",
     "nystream.data.schema": "The description of a table.",
-    "nystream.kernels": "Kernels; they add and multiply.",
-    "nystream.features": "Feature maps, which are transformers of scikit-learn too.",
+    "nystream.kernels": "Kernels. They can be added and multiplied.",
+    "nystream.features": "Feature maps. They also work as transformers of scikit-learn.",
     "nystream.losses": 'Losses, by name (`loss="huber"`) or as objects.',
     "nystream.scaling": "Scalings of inputs.",
     "nystream.data.batch": "Rows after parsing.",
     "nystream.data.encoding": "Tables as numbers and tokens.",
     "nystream.streams": "Streams of examples: files, generators, adversaries.",
     "nystream.datasets": "Public datasets by name.",
-    "nystream.evaluate": "Prequential evaluation, comparisons, the best in hindsight.",
-    "nystream.evaluate.bounds": "Bounds term by term.",
+    "nystream.evaluate": "Prequential evaluation, comparisons, and the best fixed function in hindsight.",
+    "nystream.evaluate.bounds": "Regret bounds, term by term.",
     "nystream.evaluate.metrics": 'Metrics and meters, by name (`"mse@500"`) or as objects.',
     "nystream.plot": "Charts and the self-contained report.",
-    "nystream.sklearn": "The facade for scikit-learn.",
-    "nystream.river": "The facade for river.",
-    "nystream.persist": "Files: save, load, bytes.",
+    "nystream.sklearn": "Estimators for scikit-learn.",
+    "nystream.river": "Models for river.",
+    "nystream.persist": "Model files: save and load; models as bytes.",
     "nystream.client": "The client of `nystream serve`.",
     "nystream.serve": "The server, from Python.",
-    "nystream.spark": "Distributed engines.",
+    "nystream.spark": "Engines for Spark.",
     "nystream.video": "One learner for every pixel.",
-    "nystream.registry": "Learners by name, and what decides between them.",
-    "nystream.solvers": "Linear solvers in feature space, for learners of your own.",
-    "nystream.dictionary": "Which points are kept, for learners of your own.",
+    "nystream.registry": "The registry: one record for each learner, with its cost, guarantee and advice.",
+    "nystream.solvers": "Linear solvers in feature space, for your own learners.",
+    "nystream.dictionary": "Dictionaries, which choose the points that are stored, for your own learners.",
     "nystream.reproduce": "The papers' experiments.",
-    "nystream.runtime.types": "Names of types.",
+    "nystream.runtime.types": "Type aliases.",
 }
-"""Module -> what it is."""
+"""The modules, each with a description."""
 
 
 def present() -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""Code that runs when the page is built: `{run}` for Python, `{shell}` for commands. What they print is on the page.
+"""Run code when a page is built: `{run}` for Python, `{shell}` for commands. The page shows the output.
 
-The blocks of a page share one namespace and one folder. An error, or a command that fails, fails the build. Figures
-that are open after a block follow it, as does one that it calls `figure`. With `:live:` its lines are drawn over some
-seconds, again and again, as a stream would draw them; who wants no motion sees them whole.
+The blocks of a page share one namespace and one folder. An error, or a command that fails, stops the build. The page
+shows the figures that are open after a block, and the variable `figure` if the block sets it. With `:live:`, the lines
+of a figure are drawn over some seconds, again and again, like a stream. Readers who prefer no motion see them whole.
 
-A block may set `stand_ins`, a dict of texts that the page shows to those that run instead: a free port, say, for the
-usual one. In what is printed they are turned back.
+A block may set `stand_ins`, a dict. Its keys are texts that the page shows, its values are the texts that run instead,
+for example a free port in place of the usual one. In the output, the values are replaced by the keys.
 """
 
 from __future__ import annotations

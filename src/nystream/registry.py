@@ -17,7 +17,7 @@ from typing import Any
 __all__ = ["DEFAULT", "FAMILIES", "LEARNERS", "TASKS", "Record", "find", "list_learners"]
 
 TASKS = ("regression", "classification", "novelty")
-"""What a learner may be for: numbers, classes, rows without labels."""
+"""The tasks of learners: numbers, classes, rows without labels."""
 DEFAULT = "auto"
 """The learner when none is named."""
 
@@ -28,14 +28,14 @@ AGAINST_FEATURES = "regret against functions of the features, live"
 AGAINST_KERNEL = "regret against functions of the kernel, live"
 AGAINST_PARTS = "regret against the learners that it combines, live"
 
-AUTOMATIC = "Nothing to choose"
+AUTOMATIC = "No settings needed"
 LEAST_SQUARES = "Least squares, with a live regret"
 SECOND_ORDER = "Second order"
 FEATURE_DESCENT = "Gradient descent on features"
 POINT_DESCENT = "Gradient descent on stored points"
 PERCEPTRONS = "Perceptrons and passive-aggressive"
 SPARSE = "Sparse rows, windows"
-COMPOSED = "Learners of learners"
+COMPOSED = "Combinations of learners"
 FAMILIES = (
     AUTOMATIC,
     LEAST_SQUARES,
@@ -51,7 +51,7 @@ FAMILIES = (
 
 @dataclass(frozen=True)
 class Record:
-    """One learner, as people choose it.
+    """One learner, with the facts that help to choose it.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ class Record:
     cost, memory : time for a row and stored numbers, for one output; K outputs or classes cost at most K times as much,
         if no K is written.
         Letters: d columns, r features, m stored points or atoms, t rows so far, B, l rows of a sketch, W window.
-    guarantee : its kind; "live" if the bound is computed while the learner runs, and then also whom it compares with;
-        else a theorem of the paper
+    guarantee : its kind. "live": the bound is computed while the learner runs, and the text names its comparators.
+        Otherwise it is a theorem of the paper.
     advice : when to take it, in at most four words
     paper : where it was published
-    make : builds a small example from the package; the laws are tested on it
-    grows : whether memory grows as long as a stream keeps being hard
+    make : builds a small example from the package, for the tests
+    grows : whether memory grows without a limit on a hard stream
     experiments : experiments of `nystream reproduce` that it takes part in
     """
 
@@ -192,7 +192,7 @@ _RECORDS = [
         cost="r^2 + r d",
         memory="r^2",
         guarantee=AGAINST_FEATURES,
-        advice="a guarantee",
+        advice="a regret guarantee",
         paper=_JEZEQUEL,
         make=lambda ny: ny.PKAWV(ny.Taylor(_gaussian(ny), degree=4), lam=0.1),
         experiments=(
@@ -324,7 +324,7 @@ _RECORDS = [
         cost="t^2",
         memory="t^2",
         guarantee=MISTAKES,
-        advice="separable",
+        advice="separable classes",
         paper="Cesa-Bianchi, Conconi, Gentile 2005",
         make=lambda ny: ny.SecondOrderPerceptron(_gaussian(ny)),
         grows=True,
@@ -337,7 +337,7 @@ _RECORDS = [
         cost="m^2 + t",
         memory="m^2 + t",
         guarantee=MISTAKES,
-        advice="noisy, short",
+        advice="short, noisy streams",
         paper="Orabona, Crammer 2010",
         make=lambda ny: ny.NAROW(_gaussian(ny)),
         grows=True,
@@ -350,7 +350,7 @@ _RECORDS = [
         cost="sum of parts",
         memory="sum of parts",
         guarantee=AGAINST_PARTS,
-        advice="unsure of a setting",
+        advice="an unknown setting",
         paper="Vovk 2001; Cesa-Bianchi, Lugosi 2006",
         make=_aggregate,
     ),
@@ -386,7 +386,7 @@ _RECORDS = [
         cost="m^2 + m d",
         memory="m^2 + m d",
         guarantee=NONE,
-        advice="no noise",
+        advice="labels without noise",
         paper="Engel, Mannor, Meir 2004",
         make=lambda ny: ny.KRLS(_gaussian(ny)),
     ),
@@ -452,7 +452,7 @@ _RECORDS = [
         cost="t d",
         memory="t d",
         guarantee=REGRET,
-        advice="big steps",
+        advice="large step sizes",
         paper=_CHENG,
         make=lambda ny: ny.ILK(_gaussian(ny), tau=0.01),
         grows=True,
@@ -504,7 +504,7 @@ _RECORDS = [
         cost="m d + m r + m^3",
         memory="m d + m r + m^2",
         guarantee=NONE,
-        advice="moving inputs",
+        advice="input shift",
         paper="Si, Kumar, Li 2018",
         make=lambda ny: ny.NOLANA(_gaussian(ny), landmarks=20, eps=0.1),
         experiments=(
@@ -520,7 +520,7 @@ _RECORDS = [
         cost="r d",
         memory="r d",
         guarantee=NONE,
-        advice="useless columns",
+        advice="irrelevant columns",
         paper="Nguyen, Le, Bui, Phung 2017",
         make=lambda ny: ny.RRF(_gaussian(ny), dim=60, seed=0),
     ),
@@ -545,7 +545,7 @@ _RECORDS = [
         cost="t d",
         memory="t d",
         guarantee=MISTAKES,
-        advice="separable",
+        advice="separable classes",
         paper="Rosenblatt 1958; Freund, Schapire 1999",
         make=lambda ny: ny.Perceptron(_gaussian(ny)),
         grows=True,
@@ -643,7 +643,7 @@ _RECORDS = [
         cost="r^3/32 + r d",
         memory="r^2",
         guarantee=NONE,
-        advice="drifting numbers",
+        advice="drift, regression",
         paper="Haykin 1986; Gay 1996",
         make=lambda ny: ny.Forgetting(ny.Fourier(_gaussian(ny), 40, seed=0), decay=0.97),
     ),
@@ -715,7 +715,7 @@ _RECORDS = [
         cost="r^2 + r d",
         memory="r^2",
         guarantee=AGAINST_FEATURES,
-        advice="a quick answer",
+        advice="a fast first model",
         paper="ridge on random Fourier features (Rahimi, Recht 2007)",
         make=lambda ny: ny.Baseline(dim=60),
     ),

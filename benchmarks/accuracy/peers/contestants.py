@@ -1,4 +1,4 @@
-"""Everybody who is compared, by name, and what they were set to."""
+"""The methods that are compared, by name, with their settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AUTO = "Auto"
 
 @dataclass(frozen=True)
 class Contestant:
-    """Whose it is, how it is built and set, and whether it can do regression."""
+    """One method: its library, how it is built, its settings, and whether it predicts numbers."""
 
     family: str
     build: Callable[[Task], Method]
@@ -47,29 +47,39 @@ class NoChange(Method):
 CONTESTANTS: dict[str, Contestant] = {
     AUTO: Contestant("nystream", automatic, "`Auto()`, no option"),
     "NystromPKAWV": Contestant(
-        "nystream", partial(from_catalogue, name="nystrom-pkawv"), "lam .01, at most 400 atoms by KORS"
+        "nystream",
+        partial(from_catalogue, name="nystrom-pkawv"),
+        "ridge lam=.01, at most 400 stored points, sampled by leverage (KORS)",
     ),
     "FOGD": Contestant(
-        "nystream", partial(from_catalogue, name="fogd", loss="softmax"), "400 features, eta .3, softmax or squared"
+        "nystream",
+        partial(from_catalogue, name="fogd", loss="softmax"),
+        "400 features, step size eta=.3, loss softmax or squared",
     ),
     "NOLANA": Contestant(
         "nystream",
         partial(from_catalogue, name="nolana", loss="multiclass_hinge"),
-        "100 landmarks, eta .3, multi-class hinge or squared",
+        "100 landmarks, step size eta=.3, loss multi-class hinge or squared",
     ),
     "SILK": Contestant(
         "nystream",
         partial(from_catalogue, name="silk", loss="multiclass_hinge"),
-        "budget 128, tau .001, multi-class hinge or squared",
+        "budget 128, tau=.001, loss multi-class hinge or squared",
     ),
-    "ARF": Contestant("river", adaptive_forest, "defaults; regression: scaler, mean leaves"),
-    "HAT": Contestant("river", adaptive_tree, "defaults; regression: scaler, mean leaves"),
-    "KNN": Contestant("river", nearest_neighbours, "scaler, defaults"),
-    "Nystroem + SGD": Contestant("scikit-learn", nystroem_sgd, "1,000 features, blocks of 100, defaults"),
-    "RBFSampler + SGD": Contestant("scikit-learn", sampler_sgd, "1,000 features, blocks of 100, defaults"),
-    "VW -q ::": Contestant("Vowpal Wabbit", pairs, "logistic (`--oaa K`) or squared, defaults"),
-    "VW -q :: --coin": Contestant("Vowpal Wabbit", pairs_coin, "the same with `--coin`"),
+    "ARF": Contestant(
+        "river", adaptive_forest, "defaults; for numbers, standardised columns and leaves that predict a mean"
+    ),
+    "HAT": Contestant(
+        "river", adaptive_tree, "defaults; for numbers, standardised columns and leaves that predict a mean"
+    ),
+    "KNN": Contestant("river", nearest_neighbours, "standardised columns, defaults"),
+    "Nystroem + SGD": Contestant("scikit-learn", nystroem_sgd, "1,000 features, blocks of 100 rows, defaults"),
+    "RBFSampler + SGD": Contestant("scikit-learn", sampler_sgd, "1,000 features, blocks of 100 rows, defaults"),
+    "VW -q ::": Contestant(
+        "Vowpal Wabbit", pairs, "products of pairs of columns, loss logistic (`--oaa K`) or squared, defaults"
+    ),
+    "VW -q :: --coin": Contestant("Vowpal Wabbit", pairs_coin, "as the line above, with `--coin`"),
     "VW --ksvm": Contestant("Vowpal Wabbit", kernel_machine, "`--kernel rbf`, `--oaa K`, defaults", regression=False),
-    "linear ridge": Contestant("baseline", linear_ridge, "lam 1, with a constant"),
-    "no change": Contestant("baseline", NoChange, "the last label"),
+    "linear ridge": Contestant("baseline", linear_ridge, "lam=1, with a constant"),
+    "no change": Contestant("baseline", NoChange, "predicts the last label"),
 }

@@ -2,16 +2,17 @@
 
     python benchmarks/speed/commits/lines.py [--before COMMIT] [--go-on] [--rounds 2] [--table]     or: make bench-lines
 
-Every learner row by row and as a whole stream, as `make bench-compare` has them, under the commit of before, which is
-built beside (out/compare, kept), and under this one, in turns; then what benchmarks/speed has of starting, moves of
-landmarks and reading of files. Written after every few lines to results/lines.json: with --go-on those that are there
-already, of the same commit of before, stay; results/lines.md is the table, which the docs show (--table: only that).
-With --names these alone are measured: their lines take the place of those of the same commit of before; of another
-commit they are only shown, and the files stay.
+Every learner is measured row by row and as a whole stream, with the workloads of `make bench-compare`. An earlier
+commit (built in out/compare and kept) and the present one run in turns. Then the scripts of benchmarks/speed for
+starting, moves of landmarks and reading of files run. results/lines.json is written after every few lines. With
+--go-on, lines of the same earlier commit that are in the file stay. results/lines.md is the table for the docs; --table
+writes only this. With --names, only these workloads are measured: their lines replace those of the same earlier commit.
+For another earlier commit, they are shown and no file is written.
 
-The limit of a whole stream: the multiply-adds of its cost, as `nystream.registry` has it, at the speed of dgemm here,
-or reading the rows. Of a row alone: a bare call of a Python method, and reading once what the round reads, at the speed
-at which this machine reads as many numbers again and again. One thread; processor time.
+The limit of a whole stream is the longer of two times: the multiplications and additions of the cost in
+`nystream.registry` at the speed of dgemm, and reading the rows. The limit of a single row is a bare call of a Python
+method plus the longer of the multiplications and additions and reading once the numbers that the round needs, at the
+speed at which this machine reads as many numbers again and again. One thread; processor time.
 """
 
 from __future__ import annotations
@@ -172,16 +173,29 @@ def page(there: dict[str, Any]) -> str:
         [
             "# Before, now, and the limit",
             "",
-            f"Made by `make bench-lines`: commit {there['before'][:10]} against {there['now'][:10]}, each line of both "
-            f"in turns, the lines perhaps in several runs (`GO_ON=1`); the last one {there['date'][:10]}, "
-            f"{there['processor']}, dgemm {there['dgemm'] / 1e9:.0f} GF/s, load {there['load']:g}. "
-            "Processor time of one thread: microseconds of a row, or what a line says.",
+            f"This page compares the speed of each workload before the speed work (commit {there['before'][:10]}), now "
+            f"(commit {there['now'][:10]}), and at the limit of the machine. The limit is an estimate of the shortest "
+            "possible time. The figures are microseconds of processor time per row with one thread, unless a cell "
+            "names another unit. `before / now` above 1 means that nystream became faster. `now / limit` is how many "
+            "times slower than the limit nystream is.",
             "",
-            "The limit of a whole stream is what the multiply-adds of its cost take at the speed of dgemm, or reading "
-            "its rows; of a row alone a bare call of a Python method and reading once what the round reads; where "
-            "most rows only ask for a prediction, as after no mistake, that alone counts; of the last lines what their "
-            "scripts in `benchmarks/speed` say. Empty: no limit is known, or before it was not there. "
-            "`auto` is not what it was: rough kernels and the watch for changes came after that commit.",
+            "How the limits are computed:",
+            "",
+            "- Whole stream: the multiplications and additions of the stated cost, at the speed of dgemm (the matrix "
+            "product of the BLAS library), or the time to read the rows, whichever is longer.",
+            "- Row by row: a call of an empty Python method, plus the longer of two times: that of the multiplications "
+            "and additions, and that of reading once the numbers that the row needs.",
+            "- Learners that learn after mistakes: only the cost of a prediction is counted, since most rows need no "
+            "more.",
+            "- The last lines (starting, a round with a move, two cores): the scripts in `benchmarks/speed` describe "
+            "their limits.",
+            "",
+            "A cell is empty if no limit is known, or if the earlier commit does not have the workload. `auto` now "
+            "does more than in the earlier commit: the Laplacian experts and drift handling were added later.",
+            "",
+            "`make bench-lines` measures and writes this page. It runs both commits in turns, and can add lines in "
+            f"several runs (`GO_ON=1`). Last run: {there['date'][:10]}, {there['processor']}, dgemm "
+            f"{there['dgemm'] / 1e9:.0f} GF/s, load {there['load']:g}.",
             "",
             table(there["lines"]),
             "",

@@ -45,7 +45,7 @@ def draw(outcome: Outcome, title: str, path: Path) -> Figure:
 
 
 def _draw(axes: Axes, panel: Panel, names: list[str]) -> list[Tag]:
-    """Lines and marks; a line keeps its colour in all panels."""
+    """Draw the lines and marks of a panel and return their labels; a line keeps its colour in all panels."""
     frame(axes, panel.x, panel.y, panel.log)
     tags = []
     for line in panel.lines:

@@ -38,7 +38,7 @@ class Setting:
     progress: Progress = lambda what, done, total: None
 
     def each(self, items: Iterable[T], what: str) -> Iterator[T]:
-        """The items, reporting progress after each."""
+        """Yield the items, and report progress after each."""
         listed = items if isinstance(items, Sized) else list(items)
         total = len(listed)
         self.progress(what, 0, total)

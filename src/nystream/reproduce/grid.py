@@ -90,7 +90,7 @@ GRID = (
 
 
 def _row(outcome: Outcome, table: int, *keys: Cell) -> dict[str, Cell]:
-    """The first row of a table that begins with these cells, by column."""
+    """Return the first row of a table that begins with these cells, by column."""
     found = outcome.tables[table]
     for row in found.rows:
         if row[: len(keys)] == keys:
@@ -109,7 +109,7 @@ def _number(outcome: Outcome, table: int, column: str, *keys: Cell) -> float:
 
 
 def _table_of(outcome: Outcome, title: str) -> int:
-    """The place of the first table whose title has these words."""
+    """Return the index of the first table whose title contains these words."""
     return next(i for i, table in enumerate(outcome.tables) if title in table.title)
 
 

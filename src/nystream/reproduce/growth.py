@@ -41,6 +41,6 @@ def slope(x: Array, y: Array) -> float:
 
 
 def _explained(g: Array, values: Array) -> float:
-    """R^2 of the line through (g, values)."""
+    """Return R^2 of the line through (g, values)."""
     left = values - np.polyval(np.polyfit(g, values, 1), g)
     return 1.0 - float(left @ left) / max(float(np.sum((values - values.mean()) ** 2)), 1e-300)

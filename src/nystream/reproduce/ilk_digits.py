@@ -43,12 +43,12 @@ class Task:
 
 
 def halves(X: Array, y: Array) -> tuple[Array, Array]:
-    """Rows of length 1; digits 0 to 4 are +1."""
+    """Return rows scaled to length 1, and labels that are +1 for digits 0 to 4."""
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12), np.where(y < 5, 1.0, -1.0)
 
 
 def tens(X: Array, y: Array) -> tuple[Array, Array]:
-    """Pixels from 0 to 1."""
+    """Return pixels scaled to [0, 1], and the digits as labels."""
     return X / 255.0, y
 
 
@@ -59,7 +59,7 @@ TASKS = (
 
 
 def learners(task: Task, budget: int) -> dict[str, tuple[Make, Grid | None]]:
-    """Method -> maker and its grid; None: the paper's setting."""
+    """Return the maker and the grid of each method; the grid is None for the paper's setting."""
     common: dict[str, Any] = {"loss": task.loss, "budget": budget}
     rules = {"": {}} if task.loss == "hinge" else {"": {}, ", runner-up step": {"multiclass": "runner_up"}}
     found: dict[str, tuple[Make, Grid | None]] = {}
@@ -77,7 +77,7 @@ def _maker(cls: Callable[..., Learner], task: Task, **fixed: Any) -> Make:
 
 
 def selected(make: Make, grid: Grid, X: Array, y: Array, extensions: int = 3) -> Choice:
-    """The setting with the lowest error on these rows."""
+    """Return the setting with the lowest error on these rows."""
     return choose(lambda s: error_rate(make(**s).run(X, y), y), grid, extensions=extensions)
 
 

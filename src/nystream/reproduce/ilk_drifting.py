@@ -36,24 +36,24 @@ METHODS: dict[str, tuple[Make, Grid]] = {
 
 
 def mistakes(learner: Learner, seed: int) -> Array:
-    """1 for each round in which the sign was wrong."""
+    """Return 1 for each round in which the sign was wrong, 0 for the others."""
     X, y = drifting_gaussians(seed=seed)
     return wrong(learner.run(X, y), y).astype(float)
 
 
 def tuned(method: str, seeds: tuple[int, ...] = CHOOSING, extensions: int = 3) -> Choice:
-    """The setting with the fewest mistakes on streams that are not reported."""
+    """Return the setting with the fewest mistakes on streams that are not reported."""
     make, grid = METHODS[method]
     return choose(lambda s: np.mean([mistakes(make(**s), seed).sum() for seed in seeds]), grid, extensions=extensions)
 
 
 def without_decay(setting: dict[str, float]) -> dict[str, float]:
-    """The same step, but nothing fades."""
+    """Return a setting with the same step and without decay."""
     return {name: 0.0 if name in ("tau", "lam") else value for name, value in setting.items()}
 
 
 def at_equal_steps(seeds: int) -> list[tuple[float, float, float, float]]:
-    """(eta, lam, mistakes of ILK, mistakes of NORMA), C = 1, means over seeds; NORMA needs eta lam < 1."""
+    """Return (eta, lam, mistakes of ILK, mistakes of NORMA) with C = 1, means over seeds; NORMA needs eta lam < 1."""
     found = []
     for eta, lam in product(ETAS, LAMS):
         if eta * lam < 1:

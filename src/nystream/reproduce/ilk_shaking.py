@@ -24,10 +24,10 @@ LOOK = 750
 
 
 def shaken(data: Any, far: int, thin: int, seed: int = 0) -> tuple[list[Frame], int]:
-    """highway seen by a camera that moves by up to `far` pixels in either direction from frame to frame.
+    """Return the frames of `highway` as seen by a camera that moves by up to `far` pixels from frame to frame.
 
-    Every `thin`-th pixel both ways, of the part of the picture that is always in sight; the same part for any `far`.
-    Returns the frames with their masks, and the place at which reporting begins.
+    Frames keep every `thin`-th pixel both ways, of the part of the picture that is always in sight; this is the same
+    part for any `far`. The second value is the frame at which reporting begins.
     """
     rng = np.random.default_rng(seed)
     truth = dict(open_frames(datasets.truth("highway", data)))
@@ -43,7 +43,7 @@ def shaken(data: Any, far: int, thin: int, seed: int = 0) -> tuple[list[Frame], 
 
 
 def run(setting: Setting) -> Outcome:
-    """Areas under the ROC curve with a still and with a shaking camera."""
+    """Measure the areas under the ROC curve with a still and with a shaking camera."""
     thin, sizes = (8, (20,)) if setting.quick else (4, (5, 20, 60))
     rows: list[tuple[int, str, int, float, str]] = []
     chosen: dict[str, Choice] = {}

@@ -39,13 +39,13 @@ Frame = tuple[npt.NDArray[Any], Array | None]
 
 
 def model(method: str, **setting: Any) -> Pixels:
-    """A learner per pixel."""
+    """Return a model with one learner per pixel."""
     sigma = setting.pop("sigma", 0.1)
     return Pixels(Gaussian(sigma), rule=RULES[method], dtype="float32", **{"budget": BUDGET, "tau": TAU} | setting)
 
 
 def curve(pixels: Pixels, frames: Iterable[Frame], scored: range | None = None) -> ROC:
-    """The ROC curve over the masks of these frames (by their places), each scored before it is learnt."""
+    """Return the ROC curve over the masks of the frames in `scored`, each predicted before it is learnt."""
     roc = ROC()
     for place, (picture, mask) in enumerate(frames):
         scores = pixels.step(picture)
@@ -56,12 +56,12 @@ def curve(pixels: Pixels, frames: Iterable[Frame], scored: range | None = None) 
 
 
 def selected(method: str, frames: list[Frame], scored: range | None = None, extensions: int = 2) -> Choice:
-    """The setting with the largest area over these frames."""
+    """Return the setting with the largest area over these frames."""
     return choose(lambda s: -curve(model(method, **s), frames, scored).area, GRID, extensions=extensions)
 
 
 def clip(seed: int, length: int = 300, shape: tuple[int, int] = (40, 50)) -> list[Frame]:
-    """A still background with noise, a block that crosses it from frame 40 on, and dim light in frames 150 to 179."""
+    """Generate a noisy still background that a block crosses from frame 40 on, with dim light in frames 150 to 179."""
     rng = np.random.default_rng(seed)
     background = rng.uniform(0.2, 0.8, size=shape)
     frames: list[Frame] = []
@@ -77,7 +77,7 @@ def clip(seed: int, length: int = 300, shape: tuple[int, int] = (40, 50)) -> lis
 
 
 def highway(data: Any, thin: int) -> tuple[list[Frame], int]:
-    """The frames with their masks, every `thin`-th pixel both ways; the place at which reporting begins."""
+    """Return the frames with their masks, every `thin`-th pixel both ways, and the frame at which reporting begins."""
     masks = dict(open_frames(datasets.truth("highway", data)))
     frames: list[Frame] = []
     begin = 0
@@ -89,13 +89,13 @@ def highway(data: Any, thin: int) -> tuple[list[Frame], int]:
 
 
 def masked(mask: npt.NDArray[Any]) -> Array:
-    """1 foreground, 0 background, nan where it is not known."""
+    """Return a mask as 1 for foreground, 0 for background, and nan where it is unknown."""
     grey = mask if mask.ndim == 2 else mask[..., 0]
     return np.where(np.isin(grey, UNKNOWN), np.nan, (grey == 255).astype(float))
 
 
 def recovery(share: Array, at: int) -> int | None:
-    """Frames from the switch until less than KNOWN percent is foreground, ten frames in a row; None: never."""
+    """Count the frames from the switch until less than KNOWN percent is foreground for ten frames; None: never."""
     calm = share[at:] < KNOWN
     for wait in range(len(calm) - 9):
         if calm[wait : wait + 10].all():
@@ -133,7 +133,7 @@ def run(setting: Setting) -> Outcome:
 
 
 def _line(method: str, roc: ROC) -> Line:
-    """Some two hundred points of the curve are enough for the eye."""
+    """Return the curve as a line of about two hundred points."""
     false, true, _ = roc.curve()
     at = np.geomspace(1e-4, 1.0, 200)
     return Line(method, tuple(at), tuple(np.interp(at, false, true)))
@@ -163,7 +163,7 @@ def _lights(setting: Setting) -> tuple[Table, Picture, Panel, str]:
 
 
 def sheet(rows: list[list[npt.NDArray[Any]]], gap: int = 4) -> Array:
-    """Pictures of one size as one, with white between them."""
+    """Join pictures of one size into one, with white between them."""
     return np.vstack([np.hstack(list(_padded(row, gap))) for row in rows])
 
 

@@ -35,7 +35,7 @@ class Play:
 
 
 def play(make: Callable[[int], Learner], rounds: Array, seeds: tuple[int, ...]) -> Play:
-    """Learners made with each seed, each on as many rounds as the last mark."""
+    """Play learners made with each seed, each on as many rounds as the last mark says."""
     X, y = alternating(int(rounds[-1]))
     regret, kept, points = np.zeros(len(rounds)), np.zeros(len(rounds)), 0.0
     for seed in seeds:
@@ -51,7 +51,7 @@ def play(make: Callable[[int], Learner], rounds: Array, seeds: tuple[int, ...]) 
 
 
 def _contenders() -> dict[str, tuple[Callable[[int], Learner], bool]]:
-    """Who plays, and whether coins are tossed."""
+    """Return the maker of each contender, and whether it tosses coins."""
     kernel = Gaussian(1.0)
     table: dict[str, tuple[Callable[[int], Learner], bool]] = {
         "KONS": (lambda seed: KONS(kernel), False),
@@ -68,7 +68,7 @@ def _sketched(kernel: Gaussian, gamma: float) -> Callable[[int], Learner]:
 
 
 def run(setting: Setting) -> Outcome:
-    """All contenders on the same rounds."""
+    """Run all contenders on the same rounds."""
     last, seeds = (800, SEEDS[:2]) if setting.quick else (4000, SEEDS)
     rounds = np.unique([*np.geomspace(10, last, 24).astype(int), *MARKS])
     plays = {

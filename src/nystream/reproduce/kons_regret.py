@@ -39,7 +39,7 @@ class Regret:
 
 
 def opposed(loss: str, rounds: Array, seed: int) -> Regret:
-    """KONS against labels that are opposed to its predictions, at places drawn at random."""
+    """Play KONS against labels that are opposed to its predictions, at places drawn at random."""
     T, clip = int(rounds[-1]), CLIPS[loss]
     X = PLACES[np.random.default_rng(seed).integers(0, len(PLACES), T)]
     learner, y, p = KONS(KERNEL, loss=loss, clip=clip), np.empty(T), np.empty(T)
@@ -54,9 +54,10 @@ def opposed(loss: str, rounds: Array, seed: int) -> Regret:
 
 
 def _best(loss: str, X: Array, y: Array) -> tuple[float, tuple[float, Array]]:
-    """The least total loss over functions within the clip, with the norm and values of that function.
+    """Return the least total loss over functions within the clip, with the norm and values of that function.
 
-    They are chosen with several ridges, for the hinge loss with the squared hinge, whose minimiser can be had.
+    The function is the best over several ridges. The hinge loss takes those of the squared hinge, whose minimiser can
+    be computed.
     """
     known, value = Hindsight(Nystrom(KERNEL, PLACES), X), as_loss(loss).value
     smooth = "squared_hinge" if loss == "hinge" else loss
@@ -79,7 +80,7 @@ class Sketch:
 
 
 def sketched(gamma: float, rounds: int, seeds: tuple[int, ...]) -> Sketch:
-    """On random points with labels -1 and +1 by the toss of a coin, squared loss; against the ridge function."""
+    """Measure the regret against the ridge function on random points with random labels -1 and +1, squared loss."""
     found = Sketch(gamma, [], [], [])
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -98,7 +99,7 @@ _GRID = np.linspace(-1.0, 1.0, 25)[:, None]
 
 
 def run(setting: Setting) -> Outcome:
-    """Growth first, then gamma."""
+    """Measure growth first, then the effect of gamma."""
     last, seeds, long = (400, SEEDS[:1], 1500) if setting.quick else (3000, SEEDS, 6000)
     rounds = np.unique(np.geomspace(20, last, 24).astype(int))
     curves = {
@@ -143,7 +144,7 @@ def _curves(rounds: Array, means: dict[str, Array]) -> tuple[Line, ...]:
 
 
 def _line(name: str, sketches: list[Sketch], field: str) -> Line:
-    """Over gamma, which is drawn at 0.003 where it is 0."""
+    """Return a field of the sketches as a line over gamma; gamma = 0 is drawn at 0.003."""
     x = tuple(max(s.gamma, 0.003) for s in sketches)
     return Line(name, x, tuple(float(np.mean(getattr(s, field))) for s in sketches))
 
@@ -184,7 +185,7 @@ def _growth_remarks(fits: dict[str, Growth]) -> tuple[str, ...]:
 
 
 def _onset(loss: str) -> float:
-    """sigma L^2: how fast the metric can grow in a round."""
+    """Return sigma L^2, the most that the metric can grow by in a round."""
     known, clip = as_loss(loss), CLIPS[loss]
     return known.curvature(clip) * known.lipschitz(clip) ** 2
 

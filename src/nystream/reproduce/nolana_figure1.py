@@ -24,7 +24,7 @@ Found: TypeAlias = "dict[tuple[float, int, str], tuple[float, float, float]]"
 
 
 def run(setting: Setting) -> Outcome:
-    """Seconds and accuracy by solver, landmarks and rank."""
+    """Measure seconds and accuracy by solver, landmarks and rank."""
     X, y = read(USPS, setting)
     rows, sizes = (600, SIZES[:2]) if setting.quick else (2000, SIZES)
     found: Found = {}

@@ -46,7 +46,7 @@ class Adrift(NOLANA):
 
 
 def run(setting: Setting) -> Outcome:
-    """Accuracy so far with and without the second stage."""
+    """Measure the accuracy so far with and without the second stage."""
     tables, panels = [], []
     for task in (USPS, IJCNN1):
         X, y = read(task, setting)
@@ -67,7 +67,7 @@ def run(setting: Setting) -> Outcome:
 
 
 def _staged(task: Task, X: Array, y: Array) -> dict[str, Learner]:
-    """usps at the setting of the other figures, ijcnn1 at the widths that its prefix tells."""
+    """Return the learners of a dataset: usps at the other figures' setting, ijcnn1 at widths from its prefix."""
     m, eps, gamma = task.landmarks, EPS, GAMMA
     if task is not USPS:
         scale = prefix(task, X, y)[2]

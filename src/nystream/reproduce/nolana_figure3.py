@@ -43,7 +43,7 @@ ORDER = ("moving, eps 0", "moving, eps above 0", "first m rows", "random feature
 
 
 def run(setting: Setting) -> Outcome:
-    """The kernel's error by number of landmarks."""
+    """Measure the kernel's error by number of landmarks."""
     sizes, points = (QUICK, FEW) if setting.quick else (SIZES, POINTS)
     tables, panels, remarks = [], [], []
     for task in (USPS, *OTHERS):
@@ -66,7 +66,7 @@ def run(setting: Setting) -> Outcome:
 
 
 def _remark(found: list[dict[str, list[float]]], mean: dict[str, Array], sizes: tuple[int, ...]) -> str:
-    """Whether the order of the means is the published one, and of which single shuffles it is not."""
+    """Say whether the order of the means is the published one, and in which single shuffles it is not."""
     held = all(_ordered(mean, i) for i in range(len(sizes)))
     others = [
         f"shuffle {seed} with {m} landmarks"
@@ -86,7 +86,7 @@ def _ordered(errors: Mapping[str, Sequence[float] | Array], i: int) -> bool:
 def kernel_errors(
     X: Array, sizes: tuple[int, ...], points: int, seed: int, *, gamma: float = GAMMA, eps: float = EPS
 ) -> dict[str, list[float]]:
-    """|K - Z Z'| / |K| on random points after a pass over the shuffled rows, by map, for each number of landmarks."""
+    """Return |K - Z Z'| / |K| on random points after a pass over the shuffled rows, by map and number of landmarks."""
     stream = X[np.random.default_rng(seed).permutation(len(X))]
     sample = X[np.random.default_rng(100 + seed).choice(len(X), points, replace=False)]
     kernel = gaussian(gamma)

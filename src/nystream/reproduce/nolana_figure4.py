@@ -25,7 +25,7 @@ STOPS = 25
 def timed(
     method: Method, task: Task, scale: Scale, values: dict[str, float], X: Array, y: Array
 ) -> tuple[Array, Array]:
-    """Processor seconds and the figure so far at each stop of a pass."""
+    """Return processor seconds and the figure so far at each stop of a pass."""
     if method.offset:
         X = np.column_stack([X, np.ones(len(X))])
     learner = method.build(task, scale, X.shape[1], values, SHUFFLES[0])
@@ -41,7 +41,7 @@ def timed(
 
 
 def _stacked(parts: list[Array]) -> Array:
-    """Predictions of the parts as one array; classes that a part did not know have the score -inf."""
+    """Concatenate the predictions of the parts; classes that a part did not know get the score -inf."""
     if parts[0].ndim == 1:
         return np.concatenate(parts)
     wide = max(P.shape[1] for P in parts)
@@ -49,7 +49,7 @@ def _stacked(parts: list[Array]) -> Array:
 
 
 def run(setting: Setting) -> Outcome:
-    """Curves of every method on every data set."""
+    """Draw the curves of every method on every dataset."""
     tables, panels, remarks = [], [], []
     for task in setting.each(TASKS, "data sets"):
         X, y = read(task, setting)

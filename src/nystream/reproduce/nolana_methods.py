@@ -38,13 +38,13 @@ class Method:
     """Whether rows get a constant column."""
 
     def learn(self, task: Task, scale: Scale, values: Values, X: Array, y: Array, seed: int) -> Pass:
-        """One pass."""
+        """Run a learner over the rows once."""
         if self.offset:
             X = np.column_stack([X, np.ones(len(X))])
         return one_pass(self.build(task, scale, X.shape[1], values, seed), X, y)
 
     def choose(self, task: Task, scale: Scale, X: Array, y: Array, *, quick: bool = False) -> Choice:
-        """The setting that is best over the rows of the prefix; quick: two values of each axis, none extended."""
+        """Return the setting that is best over the rows of the prefix; a quick run tries two values of each axis."""
 
         def score(values: Values) -> float:
             with np.errstate(all="ignore"):  # settings that diverge are met, and lose
@@ -68,7 +68,7 @@ def _gammas(scale: Scale) -> tuple[float, ...]:
 
 
 def _rates(task: Task) -> tuple[float, ...]:
-    """Plain steps: with the squared loss they diverge from 1 on."""
+    """Return the grid of plain steps; with the squared loss they diverge from 1 on."""
     return (0.03, 0.1, 0.3) if task.real else (0.3, 1.0, 3.0)
 
 
@@ -101,7 +101,7 @@ def _dual_grid(task: Task, scale: Scale) -> Grid:
 
 
 def _dual(task: Task, scale: Scale, d: int, values: Values, seed: int) -> Learner:
-    """eta is the first step, 1 / (lam t0)."""
+    """Build the dual learner; eta is the first step, 1 / (lam t0)."""
     dim = 2 * (task.landmarks * rank(task.landmarks) // d)
     kernel, t0 = gaussian(values["gamma"]), 1 / (values["lam"] * values["eta"])
     return DualSGD(kernel, budget=task.landmarks, dim=dim, loss=task.loss, lam=values["lam"], t0=t0, seed=seed)
@@ -113,7 +113,7 @@ def _rrf_grid(task: Task, scale: Scale) -> Grid:
 
 
 def _rrf(task: Task, scale: Scale, d: int, values: Values, seed: int) -> Learner:
-    """share is the step of the log-scales by that of the weights."""
+    """Build the learner with adapted features; share is the step of the log-scales relative to that of the weights."""
     kernel, dim, eta = gaussian(values["gamma"]), 2 * directions(task.landmarks, d), values["eta"]
     return RRF(kernel, dim=dim, loss=task.loss, eta=eta, eta_scale=values["share"] * eta, seed=seed)
 
@@ -149,7 +149,7 @@ def _ours(task: Task, scale: Scale, d: int, values: Values, seed: int) -> Learne
 
 
 def _control_grid(task: Task, scale: Scale) -> Grid:
-    """As many settings without eps: more widths and steps."""
+    """Return a grid of as many settings without eps: more widths and steps."""
     gammas = tuple(g / scale.width for g in (0.25, 0.5, 1.0, 2.0, 4.0, 8.0))
     return {"gamma": gammas, "eta": tuple(eta * scale.size for eta in (0.03, 0.1, 0.2, 0.3, 0.6, 1.0))}
 

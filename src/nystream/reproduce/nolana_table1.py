@@ -34,7 +34,7 @@ class Sweep:
 
 
 def sweep(method: Method, task: Task, X: Array, y: Array, eps: tuple[float, ...], at: float, setting: Setting) -> Sweep:
-    """Width and step by the prefix at one eps, then every eps on every shuffle."""
+    """Choose width and step on the prefix at one eps, then run every eps on every shuffle."""
     rows = QUICK_ROWS if setting.quick else None
     head, labels, scale = prefix(task, X, y, rows)
     choice = _at(method, at).choose(task, scale, head, labels, quick=setting.quick)
@@ -50,7 +50,7 @@ def sweep(method: Method, task: Task, X: Array, y: Array, eps: tuple[float, ...]
 
 
 def _at(method: Method, eps: float) -> Method:
-    """The method with one eps."""
+    """Return the method with one eps."""
 
     def grid(task: Task, scale: Scale) -> Grid:
         return {**method.grid(task, scale), "eps": (eps,)}
@@ -59,7 +59,7 @@ def _at(method: Method, eps: float) -> Method:
 
 
 def run(setting: Setting) -> Outcome:
-    """As in the paper, and with our changes."""
+    """Run the table as in the paper, and with our changes."""
     X, y = read(USPS, setting)
     plain, ours = (sweep(method, USPS, X, y, EPS, CHOSEN_AT, setting) for method in (PLAIN, OURS))
     columns = (

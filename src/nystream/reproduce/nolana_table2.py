@@ -45,7 +45,7 @@ def compare(method: Method, task: Task, X: Array, y: Array, setting: Setting) ->
 
 
 def race(method: Method, task: Task, scale: Scale, choice: Choice, streams: Iterable[tuple[Array, Array]]) -> Result:
-    """Whole passes with the setting that was chosen."""
+    """Run whole passes with the chosen setting."""
     figures, seconds = [], []
     for seed, (X, y) in enumerate(streams, 1):
         done = method.learn(task, scale, choice.setting, X, y, seed)
@@ -55,7 +55,7 @@ def race(method: Method, task: Task, scale: Scale, choice: Choice, streams: Iter
 
 
 def run(setting: Setting) -> Outcome:
-    """All methods on all datasets."""
+    """Run all methods on all datasets."""
     tables, panels, remarks = [], [], []
     for task in TASKS:
         X, y = read(task, setting)
@@ -110,7 +110,7 @@ def _remarks(task: Task, results: list[Result]) -> list[str]:
 
 
 def _at_an_end(task: Task, results: list[Result]) -> list[str]:
-    """The axis of eps does not grow, so no star tells of its ends."""
+    """Say where the chosen eps is at an end of its axis, which does not grow and so gets no star."""
     sentences = []
     for r in results:
         ends = {min(r.gaps): "smallest", max(r.gaps): "largest"}

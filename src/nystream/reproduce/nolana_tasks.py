@@ -90,15 +90,15 @@ class Task:
         return "RMSE" if self.real else "accuracy, percent"
 
     def figure(self, P: Array, y: Array) -> float:
-        """Accuracy in percent, or RMSE."""
+        """Return the accuracy in percent, or the RMSE."""
         return rmse(P, y) if self.real else 100.0 - error_rate(P, y)
 
     def cost(self, P: Array, y: Array) -> float:
-        """What selection wants small."""
+        """Return the value that selection minimises."""
         return rmse(P, y) if self.real else error_rate(P, y)
 
     def reached(self, figure: float, goal: float) -> bool:
-        """Whether a figure is as good as the other, in the digits that the paper prints."""
+        """Return whether a figure is as good as the goal, in the digits that the paper prints."""
         return round(figure, 2) <= goal if self.real else round(figure, 2) >= goal
 
 
@@ -134,18 +134,18 @@ class Scale:
 
 
 def read(task: Task, setting: Setting) -> tuple[Array, Array]:
-    """All rows, prepared as the paper's readers would."""
+    """Return all rows, prepared as the paper says."""
     X, y = load(task.name, prepared=True, data=setting.data)
     return np.ascontiguousarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
 
 
 def seeds(setting: Setting, count: int = len(SHUFFLES)) -> tuple[int, ...]:
-    """Shuffles to report; one in a quick run."""
+    """Return the seeds of the shuffles to report; one in a quick run."""
     return SHUFFLES[: 1 if setting.quick else count]
 
 
 def prefix(task: Task, X: Array, y: Array, rows: int | None = None) -> tuple[Array, Array, Scale]:
-    """The first fifth of shuffle 0 (of its first `rows` rows), and its scales."""
+    """Return the first fifth of shuffle 0 (of its first `rows` rows), and its scales."""
     used = min(len(y), *(n for n in (task.rows, rows) if n is not None)) if task.rows or rows else len(y)
     X, y = shuffled(X, y, 0, int(PREFIX * used))
     m = min(task.landmarks, len(y) // 2)
@@ -157,21 +157,21 @@ def prefix(task: Task, X: Array, y: Array, rows: int | None = None) -> tuple[Arr
 
 
 def gaussian(gamma: float) -> Kernel:
-    """exp(-gamma |x - z|^2)."""
+    """Return the kernel exp(-gamma |x - z|^2)."""
     return Gaussian((2.0 * gamma) ** -0.5)
 
 
 def rank(landmarks: int) -> int:
-    """The paper's r, 0.8 m."""
+    """Return the paper's rank r, 0.8 m."""
     return 4 * landmarks // 5
 
 
 def directions(landmarks: int, d: int) -> int:
-    """Random directions of d numbers that take the memory of m landmarks and the m x r rotation."""
+    """Return how many random directions of d numbers take the memory of m landmarks and the m x r rotation."""
     return landmarks * (d + rank(landmarks)) // d
 
 
 def _squares(A: Array, B: Array) -> Array:
-    """Squared distances, (n, m)."""
+    """Return the squared distances, (n, m)."""
     square = np.square(A).sum(axis=1)[:, None] + np.square(B).sum(axis=1) - 2.0 * A @ B.T
     return np.maximum(square, 0.0)

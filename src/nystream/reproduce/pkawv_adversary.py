@@ -25,7 +25,7 @@ Make = Callable[[int], Learner]
 
 
 def contenders(rounds: int) -> dict[str, Make]:
-    """Everyone with the same kernel and ridge."""
+    """Return the makers of all contenders, with the same kernel and ridge."""
     table: dict[str, Make] = {
         "Kernel-AWV": lambda seed: KernelAWV(KERNEL, lam=LAM),
         "Kernel ridge": lambda seed: KernelRidge(KERNEL, lam=LAM),
@@ -45,9 +45,9 @@ def _taylor(degree: int) -> Make:
 
 
 def play(make: Make, rounds: int, seed: int) -> tuple[Array, float, int]:
-    """Regret after each round, what Kernel-AWV promises on the rounds that were chosen, and the learner's size.
+    """Return the regret after each round, the bound of Kernel-AWV on these rounds, and the learner's size.
 
-    The promise, lam |f|^2 + d_onl, is against the function that regret is counted against, batch ridge regression.
+    The bound, lam |f|^2 + d_onl, is against the function that regret is counted against, batch ridge regression.
     """
     learner = make(coins(seed))
     chosen = greedy_adversary(learner, rounds, d=COLUMNS, kernel=KERNEL, lam=LAM, seed=seed)
@@ -58,7 +58,7 @@ def play(make: Make, rounds: int, seed: int) -> tuple[Array, float, int]:
 
 
 def run(setting: Setting) -> Outcome:
-    """Everyone against an adversary of their own."""
+    """Play every contender against an adversary of its own."""
     rounds, seeds = (12, SEEDS[:1]) if setting.quick else (80, SEEDS)
     found = {
         name: [play(make, rounds, seed) for seed in seeds]

@@ -22,7 +22,7 @@ class Rate:
 
 
 def rates(gamma: float) -> dict[str, Rate]:
-    """The least regret that each bound promises, and what a round costs then.
+    """Return the least regret that each bound promises, and what a round costs then.
 
     lam + (n/lam)^gamma is least at lam = n^(gamma/(1+gamma)). PKAWV then needs mu so small that 2 (m + 1) n mu/lam,
     with m = (n/mu)^gamma points, is no larger; with points known beforehand, n mu/lam. PROS-N-KONS pays that regret
@@ -41,7 +41,7 @@ def rates(gamma: float) -> dict[str, Rate]:
 
 
 def minimised(gamma: float, n: float) -> tuple[float, float, float]:
-    """(lam, regret, points) of PKAWV by minimising its bound itself at n, without the logarithm.
+    """Return (lam, regret, points) that minimise the bound of PKAWV at n, without the logarithm.
 
     lam + (n/lam)^gamma is minimised over lam; mu is the largest for which the price of the projection is no more.
     """
@@ -51,7 +51,7 @@ def minimised(gamma: float, n: float) -> tuple[float, float, float]:
     lam, regret = math.exp(least.x), float(least.fun)
 
     def price(u: float) -> float:
-        """log of n mu m/lam over the regret, at mu = exp(u)."""
+        """Return log of n mu m/lam over the regret, at mu = exp(u)."""
         return (1 + gamma) * math.log(n) + (1 - gamma) * u - math.log(lam * regret)
 
     mu = math.exp(brentq(price, -200.0, math.log(n)))
@@ -68,7 +68,7 @@ SUMMARY: dict[str, str] = {
 
 
 def regret_of_size(name: str, gamma: float, size: float) -> float:
-    """The exponent of n in the least regret that the summary bound promises with m = n^size points.
+    """Return the exponent of n in the least regret that the summary bound promises with m = n^size points.
 
     d_eff(lam) = (n/lam)^gamma and mu = n m^(-1/gamma). With lam = n^a every term is a power of n that is linear in a,
     and the sum has the largest of them: this is the least over a of the largest, which is where two terms meet. It is
@@ -86,7 +86,7 @@ def regret_of_size(name: str, gamma: float, size: float) -> float:
 
 
 def least(name: str, gamma: float) -> tuple[float, float]:
-    """The least size exponent with the least regret exponent of `regret_of_size`, and that regret exponent."""
+    """Return the least size exponent with the least regret exponent of `regret_of_size`, and that regret exponent."""
     best = gamma / (1 + gamma)
     if name == "Sketched-KONS":
         return 1.0, best

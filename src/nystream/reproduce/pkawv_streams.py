@@ -57,7 +57,7 @@ class Method:
     """Whether its rounds cost O(t), so that it sees fewer rows."""
 
     def features(self, d: int) -> int:
-        """Of a Taylor map; 0 for others."""
+        """Return the number of features of a Taylor map; 0 for other methods."""
         return math.comb(d + self.degree, self.degree) if self.degree else 0
 
 
@@ -112,7 +112,7 @@ class Size:
     extensions: int = 3
 
     def grid(self, knob: str) -> Grid:
-        """As many settings for every method."""
+        """Return a grid of as many settings for every method."""
         return {"sigma": self.sigma, knob: self.lam if knob == "lam" else self.eta}
 
 
@@ -122,7 +122,7 @@ PARTS = {"cod-rna": "test"}
 
 
 def prepared(name: str, data: str | os.PathLike[str] | None = None, part: str | None = None) -> tuple[Array, Array]:
-    """A dataset with columns, and a target that is not a class, scaled to [-1, 1]; classes as -1 and +1."""
+    """Return a dataset scaled to [-1, 1]: its columns, and its target unless that is a class; classes are -1 and +1."""
     X, y = load(name, part or PARTS.get(name, "all"), data=data)
     classes = np.unique(y)
     binary = len(classes) == 2
@@ -147,7 +147,7 @@ class Run:
 def compared(
     X: Array, y: Array, size: Size, setting: Setting, *, sigma: float = 1.0, what: str = ""
 ) -> tuple[dict[str, Run], dict[str, Run]]:
-    """Every method at the paper's setting, and at one that was chosen on rows that are not reported."""
+    """Run every method at the paper's setting, and at one that was chosen on rows that are not reported."""
     X, y = shuffled(X, y, 0)
     cut = len(y) // 5
     prefix = slice(0, min(cut, size.prefix))
@@ -169,7 +169,7 @@ def compared(
 
 
 def _paper_step(rows: int, size: Size) -> float:
-    """FOGD's step in the paper, 1/sqrt(n) for n reported rows."""
+    """Return FOGD's step in the paper, 1/sqrt(n) for n reported rows."""
     return float(min(rows, size.rows) ** -0.5)
 
 
@@ -178,7 +178,7 @@ def _scorer(method: Method, X: Array, y: Array) -> Callable[[dict[str, float]], 
 
 
 def _over(name: str, method: Method, s: Mapping[str, float], X: Array, y: Array, size: Size) -> Run:
-    """All shuffles; those of the exact learner, and of many features, are cut."""
+    """Run all shuffles; those of the exact learner, and of many features, are cut short."""
     r = method.features(X.shape[1])
     rows = min(len(y), size.exact if method.short else size.rows)
     rows = min(rows, int(WORK / r**2)) if r else rows
@@ -295,7 +295,7 @@ def _tested(learner: Learner, X: Array, y: Array) -> tuple[Cell, ...]:
 
 
 def _whole(name: str, X: Array, y: Array, size: Size, setting: Setting) -> dict[str, Run]:
-    """The paper's setting on every row of the file, one shuffle; learners whose rounds cost O(t) are left out."""
+    """Run the paper's setting on every row of the file, one shuffle, without learners whose rounds cost O(t)."""
     X, y = shuffled(X, y, 0)
     everything = replace(size, rows=len(y), seeds=SEEDS[:1])
     fits = {m: method for m, method in METHODS.items() if method.features(X.shape[1]) <= FEATURES and not method.short}
@@ -307,7 +307,7 @@ def _whole(name: str, X: Array, y: Array, size: Size, setting: Setting) -> dict[
 
 
 def _edges(tables: list[Table]) -> str:
-    """How far the grids were from holding the best settings."""
+    """Say how far the grids were from holding the best settings."""
     rows = [row for table in tables if "chosen" in table.title for row in table.rows]
     chosen = [str(row[1]) for row in rows if not METHODS[str(row[0])].like]
     edge = sum("*" in text for text in chosen)

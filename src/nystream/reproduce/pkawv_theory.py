@@ -55,7 +55,7 @@ def _tossed(n: int, d: int, seed: int) -> tuple[Array, Array]:
 
 # -- kernels of polynomial decay: figure 1 -----------------------------------------------------------------------------
 def polynomial(nu: float, ns: Array, seeds: tuple[int, ...]) -> list[Met]:
-    """Regret and squared sizes with lam = n^(gamma/(1 + gamma)), on an interval with a Matern kernel."""
+    """Measure regret and squared sizes with lam = n^(gamma/(1 + gamma)), on an interval with a Matern kernel."""
     gamma, kernel = 1 / (2 * nu + 1), Matern(nu, 0.5)
     theory = rates(gamma)
     found = np.array([np.mean([_round(kernel, gamma, int(n), seed) for seed in seeds], axis=0) for n in ns])
@@ -74,7 +74,7 @@ def polynomial(nu: float, ns: Array, seeds: tuple[int, ...]) -> list[Met]:
 
 
 def _round(kernel: Kernel, gamma: float, n: int, seed: int) -> tuple[float, ...]:
-    """Regret against the best function, whose norm is charged, and squared numbers of atoms."""
+    """Return the regret against the best function, whose norm is charged, and the squared numbers of atoms."""
     X, y = _tossed(n, 1, seed)
     lam = n ** (gamma / (1 + gamma))
     exact = KernelAWV(kernel, lam=lam)
@@ -95,7 +95,7 @@ def _projected(
 
 
 def run_exponents(setting: Setting) -> Outcome:
-    """Exponents over gamma: curves of theory and marks where they were met."""
+    """Compare the exponents over gamma: curves of the theory, and marks where they were measured."""
     ns, seeds = (np.array([125, 250, 500]), SEEDS[:1]) if setting.quick else (np.array([500, 1000, 2000, 4000]), SEEDS)
     met = {1 / (2 * nu + 1): polynomial(nu, ns, seeds) for nu in setting.each(SMOOTHNESS, "kernels")}
     grid = np.linspace(0.01, 0.99, 50)
@@ -129,7 +129,7 @@ _SHOWN = {
 
 
 def _marks(met: dict[float, list[Met]], side: str) -> Iterator[Line]:
-    """Where the projected learners were; the exact one, almost the same, is in the table."""
+    """Yield a mark for each measured projected learner; the exact one, almost the same, is in the table."""
     every = dict.fromkeys(m.name for found in met.values() for m in found if m.name.endswith(side))
     names = [name for name in every if not name.startswith("Kernel-AWV")]
     for name in names:
@@ -155,7 +155,7 @@ def _figure_remarks(met: dict[float, list[Met]]) -> tuple[str, ...]:
 
 # -- the Gaussian kernel, and the table --------------------------------------------------------------------------------
 def gaussian(d: int, ns: Array, seeds: tuple[int, ...]) -> list[Met]:
-    """Powers of log n: regret of Kernel-AWV, and squared features of the Taylor map that `degree="auto"` asks for."""
+    """Measure powers of log n: regret of Kernel-AWV, and squared features of the Taylor map of `degree="auto"`."""
     kernel, logs = Gaussian(0.5), np.log(ns)
     regret = np.array([np.mean([_exact(kernel, int(n), d, seed) for seed in seeds]) for n in ns])
     cost = np.array([_taylor_features(kernel, int(n), d) ** 2 for n in ns], dtype=float)
@@ -169,14 +169,14 @@ def _exact(kernel: Kernel, n: int, d: int, seed: int) -> float:
 
 
 def _taylor_features(kernel: Kernel, n: int, d: int) -> int:
-    """C(d + M, M) for M with n tail(R) <= lam/n on the cube [-1, 1]^d."""
+    """Return C(d + M, M) for the M with n tail(R) <= lam/n on the cube [-1, 1]^d."""
     map_ = Taylor(kernel, radius=math.sqrt(d), horizon=n, max_features=10**6)
     map_.start(d)
     return map_.dim
 
 
 def run_table1(setting: Setting) -> Outcome:
-    """Formulas, the bound minimised by a machine, and powers of log n as met."""
+    """Compare formulas, the bound minimised numerically, and powers of log n as measured."""
     ns, seeds = (np.array([100, 200, 400]), SEEDS[:1]) if setting.quick else (np.array([500, 1000, 2000, 4000]), SEEDS)
     met = {d: gaussian(d, ns, seeds) for d in setting.each((1, 2), "dimensions")}
     powers = tuple(
@@ -211,7 +211,7 @@ _PUBLISHED = {
 
 
 def _sketched(ns: Array, seeds: tuple[int, ...]) -> Array:
-    """Regret of Sketched-KONS with the kernel and ridge of g = 1/4, against the best function."""
+    """Measure the regret of Sketched-KONS with the kernel and ridge of g = 1/4, against the best function."""
     return np.array([np.mean([_sketched_round(int(n), seed) for seed in seeds]) for n in ns])
 
 
@@ -242,7 +242,7 @@ _CHECK = ("gamma", "regret, formula", "regret, minimised", "cost, formula", "cos
 
 
 def _check(gamma: float) -> tuple[float, ...]:
-    """Formulas beside slopes of the minimised bound between two large n."""
+    """Return the formulas beside slopes of the minimised bound between two large n."""
     span = math.log(LARGE[1] / LARGE[0])
     (_, regret, points), (_, later, more) = (minimised(gamma, n) for n in LARGE)
     formula = rates(gamma)["PKAWV"]

@@ -82,7 +82,7 @@ def _versions() -> dict[str, str]:
 
 
 def _commit() -> str:
-    """The commit of the source tree that runs, with + when files differ from it; empty when this is not one."""
+    """Return the commit of the source tree, with + when files differ from it; empty where there is none."""
     here = Path(__file__).parent
     top = Path(_git(here, "rev-parse", "--show-toplevel"))
     ours = (top / "src" / "nystream" / "reproduce" / Path(__file__).name).exists()

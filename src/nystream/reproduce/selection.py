@@ -76,7 +76,7 @@ def _score(score: Callable[[dict[str, float]], float], setting: dict[str, float]
 
 
 def _beyond(values: tuple[float, ...], best: float) -> float | None:
-    """The next value past the edge at which the best one is; None inside, at 0, or with a single value."""
+    """Return the next value past the edge that is best; None inside, at 0, or with a single value."""
     positive = [v for v in values if v > 0]
     if len(positive) < 2 or best <= 0:
         return None

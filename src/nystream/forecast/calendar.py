@@ -33,7 +33,7 @@ class Frequency(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Frequency:
-        """From "30min", "1h", "D", "W", or "MS", "QS", "YS" for months, quarters and years."""
+        """Parse "30min", "1h", "D", "W", or "MS", "QS", "YS" for months, quarters and years."""
         found = re.fullmatch(r"\s*(\d*)\s*([a-zA-Z]+)\s*", text)
         if found:
             number, unit = int(found[1] or 1), found[2]
@@ -45,7 +45,8 @@ class Frequency(NamedTuple):
 
     @classmethod
     def between(cls, first: int, second: int, zone: str = "") -> Frequency:
-        """Of two times: whole months where the day and the hour agree, whole days, or else their distance."""
+        """Return the frequency of two times: whole months where day and hour agree, whole days, or else their distance.
+        """
         clocks = clock_times(np.array([first, second]), _zone_of(zone))
         a, b = (np.datetime64(int(t), "us").astype(object) for t in clocks)
         months = 12 * (b.year - a.year) + b.month - a.month
@@ -61,7 +62,7 @@ class Frequency(NamedTuple):
         return bool(self.months) or self.micros % DAY == 0
 
     def floor(self, time: int, zone: str = "") -> int:
-        """The last full hour, day or month of the clock up to a time, as the frequency has it."""
+        """Return the last full hour, day or month of the clock up to a time, as the frequency has it."""
         clock = int(clock_times(np.array([time]), _zone_of(zone))[0])
         if self.months:
             month = np.datetime64(clock, "us").astype("datetime64[M]").astype("datetime64[us]")
@@ -85,7 +86,7 @@ class Frequency(NamedTuple):
         return f"{self.micros} microseconds"
 
     def seasons(self) -> list[int]:
-        """Lengths in rows of the seasons that the calendar suggests, the shortest first."""
+        """Return the lengths in rows of the seasons that the calendar suggests, the shortest first."""
         if self.months:
             return [12 // self.months] if self.months in (1, 2, 3, 4, 6) else []
         lengths = [HOUR, DAY, 7 * DAY] if self.micros < 60 * SECOND else [DAY, 7 * DAY]
@@ -96,7 +97,7 @@ class Frequency(NamedTuple):
 
 
 def instants(when: Any) -> tuple[np.ndarray, str]:
-    """Times (n,) in microseconds and the name of their zone ("" for none).
+    """Return times (n,) in microseconds and the name of their zone ("" for none).
 
     when : one time or several: `datetime`, strings of ISO 8601, NumPy's datetime64, pandas' Timestamp, DatetimeIndex,
         PeriodIndex or Series, or a column of polars or Arrow.
@@ -163,7 +164,7 @@ def _name(zone: Any) -> str:
 
 
 def clock_times(times: np.ndarray, zone: dt.tzinfo | None) -> np.ndarray:
-    """Times in UTC as the clocks of a zone show them, daylight saving included."""
+    """Convert times in UTC to those that the clocks of a zone show, daylight saving included."""
     if zone is None:
         return times
     hours, back = np.unique(times // (HOUR // 4), return_inverse=True)  # offsets change at quarters of an hour
@@ -205,11 +206,11 @@ class Calendar(Params):
         return Frequency(self.months, self.micros)
 
     def _on_grid(self, time: int) -> int:
-        """A time as the clock shows it where rows follow the clock."""
+        """Return a time as the clock shows it where rows follow the clock, else unchanged."""
         return int(clock_times(np.array([time]), self._zone)[0]) if self._zone and self.frequency.is_civil else time
 
     def row_of(self, time: int) -> int | None:
-        """The row of a time; None if it lies between two rows."""
+        """Return the row of a time; None if it lies between two rows."""
         time = self._on_grid(time)
         if not self.months:
             row, rest = divmod(time - self._start, self.micros)
@@ -221,7 +222,7 @@ class Calendar(Params):
         return row
 
     def cell_of(self, time: int) -> int:
-        """The row in whose cell a time lies: from the row's time to that of the next."""
+        """Return the row in whose cell a time lies: from the row's time to that of the next."""
         time = self._on_grid(time)
         if not self.months:
             return (time - self._start) // self.micros
@@ -229,7 +230,7 @@ class Calendar(Params):
         return int(b - a) // self.months
 
     def times(self, rows: np.ndarray) -> np.ndarray:
-        """Times of rows, in microseconds; those of the clock where rows follow the clock."""
+        """Return the times of rows, in microseconds; those of the clock where rows follow the clock."""
         if not self.months:
             return self._start + rows * self.micros
         start = np.datetime64(self._start, "us")
@@ -241,16 +242,16 @@ class Calendar(Params):
         return (months.astype("datetime64[us]") + days).astype(np.int64)
 
     def local(self, rows: np.ndarray) -> np.ndarray:
-        """Times of rows as clocks show them, daylight saving included."""
+        """Return the times of rows as clocks show them, daylight saving included."""
         times = self.times(rows)
         return times if self.frequency.is_civil else clock_times(times, self._zone)
 
     def clock(self, row: int) -> np.datetime64:
-        """The time of a row as clocks show it."""
+        """Return the time of a row as clocks show it."""
         return np.datetime64(int(self.local(np.array([row]))[0]), "us")
 
     def names(self) -> list[str]:
-        """Names of the columns."""
+        """Return the names of the columns."""
         found = []
         if not self.months and self.micros < DAY:
             found += ["hour", "sin of day", "cos of day", "sin of half day", "cos of half day"]
@@ -262,7 +263,7 @@ class Calendar(Params):
         return found + (["public holiday"] if self._days is not None else [])
 
     def columns(self, rows: np.ndarray) -> Array:
-        """The calendar of rows (n, d): hour, weekday, time of the year, and their harmonics, as far as they vary."""
+        """Return the calendar of rows (n, d): hour, weekday, time of the year and their harmonics, if they vary."""
         times = self.local(rows)
         days, into = np.divmod(times, DAY)
         hour = into / HOUR
@@ -301,7 +302,7 @@ def _zone_of(name: str) -> dt.tzinfo | None:
 
 
 def known_country(country: str) -> str:
-    """The country, if the package `holidays` is installed and knows it; else an error."""
+    """Return the country if the package `holidays` is installed and knows it; raise an error otherwise."""
     _holidays_of(country)
     return country
 

@@ -18,7 +18,7 @@ SMOOTHERS = {SLOW: Gains(0.005, short=0.1, long=0.1), FAST: Gains(0.02, short=0.
 
 
 def default_members(learner: Any, seasons: int) -> list[Member]:
-    """The members of docs/algorithms/forecaster.md, for a series with none, one or two seasons.
+    """Return the members of docs/algorithms/forecaster.md, for a series with none, one or two seasons.
 
     learner : of the kernel member, or a member that stands for it; None where there are no inputs for it.
     """

@@ -67,7 +67,7 @@ class Engine(Params):
             self._prepare()
 
     def _prepare(self) -> list[str]:
-        """Places of the members' forecasts, and which of them depend on inputs."""
+        """Store where each member's forecasts are, and return the names of all of them."""
         names: list[str] = []
         self._places: list[slice] = []
         self._dependent: list[int] = []
@@ -119,9 +119,9 @@ class Engine(Params):
         return float(mixed[0]) if m else math.nan
 
     def _past(self, row: int, y: float, inputs: Any) -> tuple[Array, Array]:
-        """Forecasts of a label by the members (H, K), and by the mixture (m,), that were made 1, 2, ... rows ago.
+        """Return the forecasts of a label by members (H, K) and mixture (m,) that were made 1, 2, ... rows ago.
 
-        Those that lacked inputs are made up for by the members as they are now.
+        Members compute now, as they are, the forecasts that lacked inputs.
         """
         m = min(self.horizon, row)
         h = np.arange(m)
@@ -146,7 +146,7 @@ class Engine(Params):
         return Arrival(row, y, filled, inputs, {name: past[:, k] for k, name in enumerate(self._titles)})
 
     def members_ahead(self, ahead: Any) -> Array:
-        """Forecasts (K, H) of the next rows by all members. Changes nothing."""
+        """Return the forecasts (K, H) of the next rows by all members. Changes nothing."""
         made: dict[str, Array] = {}
         origin = Origin(self.row_, ahead, made)
         parts = []
@@ -157,11 +157,11 @@ class Engine(Params):
         return np.concatenate(parts)
 
     def forecast(self, ahead: Any = None) -> Array:
-        """The forecast (H,) of the next rows; `ahead` are their inputs, if they were not known before. Pure."""
+        """Return the forecast (H,) of the next rows; `ahead` are their inputs if unknown before. Changes nothing."""
         return self.mixed_[self.row_ % self.horizon].copy() if ahead is None else self._mixed(self.members_ahead(ahead))
 
     def _mixed(self, made: Array) -> Array:
-        """The mixture of forecasts (K, H); the last label where all members sleep."""
+        """Return the mixture of forecasts (K, H); the last label where no member has a forecast."""
         mixed = self.mixture_.combine(made)
         return np.where(np.isnan(mixed), self.labels_.aged(0), mixed)
 

@@ -20,11 +20,11 @@ SHOWN = 0.05
 
 
 def decompose(forecaster: Forecaster, X: Any = None) -> dict[str, Array]:
-    """Parts (H,) of the forecast, which sum to it.
+    """Return the parts (H,) of the forecast, which sum to it.
 
-    "level" and "season" are those of the first smoother. "calendar" is what the kernel learner adds to these two, and
-    "inputs" what it adds by X against inputs that are missing; both weighed by what the kernel member and the ridges on
-    it carry. "recent errors" is the rest, which the ridges add.
+    "level" and "season" come from the first smoother. "calendar" is what the kernel learner adds to these two. "inputs"
+    is the difference between its forecasts with X and with missing inputs. Both are multiplied by the weight of the
+    kernel member and of the ridges on it. "recent errors" is the rest, which the ridges add.
     """
     engine = forecaster._engine
     smoother = next((m for m in engine.members_ if isinstance(m, Smoother)), None)
@@ -52,7 +52,7 @@ def decompose(forecaster: Forecaster, X: Any = None) -> dict[str, Array]:
 
 
 def explanation(forecaster: Forecaster) -> str:
-    """Frequency, seasons, and which members carry which steps, in a few lines."""
+    """Describe frequency, seasons, and the weights of the members by step, in a few lines."""
     if forecaster.engine_ is None:
         return "The forecaster has learnt nothing yet."
     lines = [f"{forecaster.n_seen:,} rows learnt, forecasts up to {forecaster.horizon} steps ahead."]
@@ -81,7 +81,7 @@ def explanation(forecaster: Forecaster) -> str:
 
 
 def _errors(found: dict[str, float]) -> str:
-    """The errors so far, in a sentence."""
+    """Return the errors so far as a sentence."""
     parts = [
         f"{found['mae'] / found[name]:.0%} of that of the {name} forecast"
         for name in ("seasonal naive", "naive")
@@ -105,7 +105,7 @@ def _seasons(forecaster: Forecaster) -> str:
 
 
 def _groups(horizon: int) -> list[tuple[str, slice]]:
-    """The first eighth of the steps, those up to the half, and the rest."""
+    """Split the steps into the first eighth, those up to the half, and the rest."""
     cuts = sorted({0, max(1, horizon // 8), max(1, horizon // 2), horizon})
     found = []
     for a, b in pairwise(cuts):

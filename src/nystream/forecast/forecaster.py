@@ -146,9 +146,9 @@ class Forecaster(Params):
         return self._take(_label(y), x, time, None if ahead is None else self._inputs_for(ahead).rows(ahead))
 
     def run(self, Y: Any, X: Any = None, when: Any = None) -> Array:
-        """Forecasts (n, H): row t has those of the next H rows, made after label t was learnt.
+        """Return forecasts (n, H): row t has those of the next H rows, made after label t was learnt.
 
-        The same as `step` for each row, with the rows of X that follow it as `ahead`, and `forecast` after it.
+        Equals `step` for each row, with the rows of X that follow it as `ahead`, and `forecast` after it.
 
         Parameters
         ----------
@@ -229,7 +229,7 @@ class Forecaster(Params):
         return answer
 
     def _engines(self) -> list[Engine]:
-        """The engine, and the fresh one beside it during a trial."""
+        """Return the engine, and during a trial also the fresh one."""
         found = [] if self.engine_ is None else [self.engine_]
         return found if self.trial_ is None else [*found, self.trial_.fresh_]
 
@@ -262,7 +262,7 @@ class Forecaster(Params):
         self.kept_numbers_ = Recent(self.inputs_.width, KEPT) if numbers and self.inputs_ is not None else None
 
     def _kept(self) -> tuple[Array, Any]:
-        """The labels and inputs that are kept, oldest first."""
+        """Return the labels and inputs that are kept, oldest first."""
         labels = self.kept_.last(KEPT)[0].copy()
         if self.kept_numbers_ is not None:
             return labels, self.kept_numbers_.last(KEPT).T.copy()
@@ -318,7 +318,7 @@ class Forecaster(Params):
         self.engine_ = self._relearnt(KEPT)
 
     def _relearnt(self, rows: int) -> Engine:
-        """A fresh engine that has learnt the last rows, as far as they are kept."""
+        """Return a fresh engine that has learnt the last kept rows."""
         has_inputs = self.inputs_ is not None or self.calendar_ is not None or bool(self.seasons_)
         members = self.members
         if members is None:
@@ -340,7 +340,7 @@ class Forecaster(Params):
             _bind(engine, learner)
 
     def lesson(self) -> tuple[Any, float, float] | None:
-        """What the last label teaches a shared learner; None where it teaches nothing."""
+        """Return inputs, label and ratio of the last row for a shared learner; None where it teaches nothing."""
         if self.engine_ is None:
             return None
         member = next((m for m in self.engine_.members_ if isinstance(m, Shared)), None)
@@ -380,7 +380,7 @@ class Forecaster(Params):
         return int(times[0])
 
     def _place(self, time: int) -> int:
-        """The row of a timestamp."""
+        """Return the row of a timestamp."""
         if self.calendar_ is None:
             if self.rows_ == 0:
                 return 0
@@ -449,7 +449,7 @@ class Forecaster(Params):
         return float(self._asked([x] * (step + 1))[step] if self.inputs_ is not None else self._engine.forecast()[step])
 
     def step_of(self, when: Any) -> int | None:
-        """How many rows of the forecast come before this time: 0 for the next row. None: there is no forecast for it.
+        """Count the rows of the forecast before a time: 0 for the next row. None: there is no forecast for it.
 
         Before the frequency is known, every later time is the next row.
         """
@@ -465,7 +465,7 @@ class Forecaster(Params):
 
     # -- inputs ----------------------------------------------------------------------------------------------------
     def _inputs_for(self, X: Any) -> Inputs:
-        """The form of the inputs, told from the first ones."""
+        """Return the form of the inputs, which the first ones define."""
         if self.engine_ is None:
             self.inputs_ = Inputs.of(X)
         if self.inputs_ is None:
@@ -473,13 +473,13 @@ class Forecaster(Params):
         return self.inputs_
 
     def _joined(self, calendar: Array | None, first: int, rows: Any) -> Any:
-        """Inputs with the calendar's columns, of which the first ones are not needed."""
+        """Return inputs together with the columns of the calendar, whose rows before `first` are left out."""
         assert self.inputs_ is not None
         part = None if calendar is None else calendar[first : first + len(rows)]
         return self.inputs_.joined(self._calendar_names, part, rows)
 
     def _filled(self, rows: Any) -> list[Any]:
-        """Inputs of H rows: those that are not given repeat the last one."""
+        """Extend inputs to H rows by repeating the last one."""
         return [*rows, *[rows[-1]] * (self.horizon - len(rows))]
 
     @property
@@ -487,7 +487,7 @@ class Forecaster(Params):
         return [] if self.calendar_ is None else self.calendar_.names()
 
     def _calendar_rows(self, row: int, n: int) -> Array | None:
-        """Columns of the calendar, or phases of the seasons where there are no timestamps, of n rows from this one."""
+        """Return n rows of the calendar's columns from this row on; without timestamps, phases of the seasons."""
         if self.calendar_ is None and (not self.seasons_ or self.inputs_ is not None):
             return None
         first = row - row % CHUNK  # fixed cuts: a column has the same bits wherever a series was saved
@@ -499,7 +499,7 @@ class Forecaster(Params):
 
     # -- asking ----------------------------------------------------------------------------------------------------
     def forecast(self, steps: int | None = None, X: Any = None) -> Array:
-        """The forecast (steps,) of the next rows. Changes nothing.
+        """Return the forecast (steps,) of the next rows. Changes nothing.
 
         Parameters
         ----------
@@ -515,13 +515,14 @@ class Forecaster(Params):
         return forecast[: n if steps is None else steps]
 
     def forecast_interval(self, coverage: float = 0.9, X: Any = None) -> tuple[Array, Array]:
-        """Ends (steps,) of intervals that cover so many of the next labels; infinite in the first rows. Pure."""
+        """Return the ends (steps,) of intervals that cover a share of the next labels. Changes nothing."""
         positive("coverage", coverage, below=1.0)
         low, high = self._quantiles(np.array([(1 - coverage) / 2, (1 + coverage) / 2]), X)
         return low, high
 
     def forecast_quantile(self, q: Any, X: Any = None) -> Array:
-        """(steps,): what a share q of the next labels is below; with several levels one more axis, the last. Pure."""
+        """Return the quantiles (steps,) of the next labels at level q; several levels add a last axis. Changes nothing.
+        """
         found = self._quantiles(as_levels(q), X)
         return found[0] if np.ndim(q) == 0 else found.T
 
@@ -546,13 +547,13 @@ class Forecaster(Params):
         return self._asked(rows), len(rows)
 
     def _asked(self, rows: Any) -> Array:
-        """The forecast for inputs of the next rows."""
+        """Return the forecast for inputs of the next rows."""
         calendar = self._calendar_rows(self.rows_, self.horizon)
         return self._engine.forecast(self._joined(calendar, 0, self._filled(rows)))[: len(rows)]
 
     # -- what it says of itself --------------------------------------------------------------------------------------
     def surprise(self, y: float | None = None) -> Surprise:
-        """How rare the last label was under the forecast made before it; with y, how rare it would be next. Pure.
+        """Return how rare the last label was under its forecast, or, with y, how rare y would be next. Changes nothing.
 
         See `nystream.auto.surprise`.
         """
@@ -564,20 +565,20 @@ class Forecaster(Params):
         return self.surprise_.of(_label(y), float(engine.forecast()[0]), self.surprise_.scale(engine))
 
     def alarms(self) -> list[Alarm]:
-        """Runs of surprising rows and rows beyond the record, in order, with a pause after each."""
+        """Return runs of surprising rows and rows beyond the record, in order, with a pause after each."""
         return [] if self.engine_ is None else self.surprise_.alarms()
 
     def score(self) -> dict[str, Array]:
-        """Errors so far by step (H,), of the forecasts as they were given: "mae", "rmse", "naive", "seasonal naive" and
-        "coverage" of 90% intervals.
+        """Return the errors so far of the given forecasts, by step (H,).
 
-        "naive" and "seasonal naive" are the mean absolute errors of these two from the same rows. Forecasts whose
-        inputs were not known ahead are not counted; values are nan where none was.
+        Keys are "mae", "rmse", "naive", "seasonal naive" and "coverage" of 90% intervals. "naive" and "seasonal naive"
+        are the mean absolute errors of these two on the same rows. Forecasts whose inputs were not known ahead are not
+        counted; values are nan where none was.
         """
         return (Score(self.horizon) if self.engine_ is None else self.score_).by_step()
 
     def weights(self) -> dict[str, Array]:
-        """The weight (H,) of each member at every step."""
+        """Return the weight (H,) of each member at every step."""
         return dict(zip(self._engine.names, self._engine.mixture_.weights_.T.copy(), strict=True))
 
     @property
@@ -591,28 +592,29 @@ class Forecaster(Params):
         return 0 if self.engine_ is None else self.rows_
 
     def explain(self) -> str:
-        """What the forecast is made of, as text: frequency, seasons, members by step, and parts of the next one."""
+        """Describe the forecast as text: frequency, seasons, members by step, and parts of the next one."""
         return explanation(self)
 
     def decompose(self, X: Any = None) -> dict[str, Array]:
-        """Parts (H,) that sum to the forecast: level, season, calendar, inputs, recent errors. Changes nothing.
+        """Return the parts (H,) that sum to the forecast: level, season, calendar, inputs, recent errors. Changes
+        nothing.
 
         See `nystream.forecast.explain.decompose`.
         """
         return decompose(self, X)
 
     def history(self, rows: int) -> Array:
-        """The last labels, oldest first, nan where missing; at most 2,048 are kept."""
+        """Return the last labels, oldest first, nan where missing; at most 2,048 are kept."""
         return np.zeros(0) if self.engine_ is None else self.kept_.last(rows)[0].copy()
 
     def times(self, rows: Any) -> np.ndarray | None:
-        """Times of rows (from 0, the next one is `n_seen`) as clocks show them; None without timestamps."""
+        """Return the times of rows (from 0, the next one is `n_seen`) as clocks show them; None without timestamps."""
         if self.calendar_ is None:
             return None
         return self.calendar_.local(np.asarray(rows)).astype("datetime64[us]")
 
     def _member_forecast(self, name: str, X: Any, *, blank: bool = False) -> Array:
-        """The forecast of one member; `blank`: as if nothing was known of the inputs."""
+        """Return the forecast of one member; with `blank`, as if its inputs were missing."""
         engine = self._engine
         if self.inputs_ is None:
             made = engine.made_[engine.row_ % self.horizon]
@@ -635,7 +637,7 @@ class Forecaster(Params):
         persist.save(self, path)
 
     def to_bytes(self) -> bytes:
-        """The forecaster in the format of `save`; `nystream.from_bytes` reads it."""
+        """Return the forecaster in the format of `save`; `nystream.from_bytes` reads it."""
         return persist.to_bytes(self)
 
 
@@ -670,7 +672,7 @@ def _shown(time: int) -> str:
 
 
 def _phases(rows: np.ndarray, seasons: list[int]) -> Array:
-    """In place of a calendar: the slot of each season, and two harmonics."""
+    """Return the phase in each season with two harmonics, as inputs of a series without timestamps."""
     found = []
     for s in seasons:
         part = rows % s / s

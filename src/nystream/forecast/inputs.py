@@ -34,13 +34,13 @@ class Inputs(Params):
 
     @classmethod
     def of(cls, X: Any) -> Inputs:
-        """The form of a first row, or of the first rows."""
+        """Return the form of a first row, or of the first rows."""
         if isinstance(X, Mapping) or _has_names(X):
             return cls(True, 0)
         return cls(False, np.atleast_1d(np.asarray(X, dtype=float)).shape[-1])
 
     def row(self, x: Any) -> Any:
-        """One row: a dict, or an array of numbers."""
+        """Convert one row to a dict or to an array of numbers."""
         if self.is_table:
             if not isinstance(x, Mapping):
                 raise ValueError(f"x must be a dict as in the first row, got {x!r}")
@@ -48,7 +48,7 @@ class Inputs(Params):
         return self._numbers(np.asarray(x, dtype=float).reshape(1, -1))[0]
 
     def rows(self, X: Any) -> Any:
-        """Several rows: a list of dicts, or a matrix."""
+        """Convert several rows to a list of dicts or to a matrix."""
         if not self.is_table:
             array = np.asarray(X, dtype=float)
             return self._numbers(array[:, None] if array.ndim == 1 and self.width == 1 else np.atleast_2d(array))
@@ -59,11 +59,11 @@ class Inputs(Params):
         return [{name: _plain(values[i]) for name, values in columns.items()} for i in range(table.n)]
 
     def missing(self) -> Any:
-        """A row of which nothing is known."""
+        """Return a row whose values are all missing."""
         return {} if self.is_table else np.full(self.width, np.nan)
 
     def joined(self, names: Sequence[str], calendar: Array | None, rows: Any) -> Any:
-        """Rows with the columns of the calendar before them, as the kernel learner takes them."""
+        """Return rows with the columns of the calendar before them, as the kernel learner takes them."""
         if not self.is_table:
             given = np.asarray(rows, dtype=float)
             return given if calendar is None else np.hstack([calendar, given])
@@ -89,7 +89,7 @@ def _has_names(X: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """A value that files can hold."""
+    """Convert a value to a type that files can hold."""
     if isinstance(value, np.generic):
         value = value.item()
     return None if value != value else value

@@ -103,20 +103,20 @@ class Intervals(Params):
 
     @staticmethod
     def _slots_of(counts: Any) -> Any:
-        """Places of new scores: all of the first `WINDOW` are kept, later one in `THINNED`."""
+        """Return the slots of new scores: the first `WINDOW` scores are all kept, later ones one in `THINNED`."""
         return np.where(counts < WINDOW, counts, (counts // THINNED) % WINDOW)
 
     def scale(self, row: int) -> Array:
-        """What is usual for each of the next H errors."""
+        """Return the typical size of each of the next H errors."""
         return self.spread_ * self._of_slots(row)
 
     def _of_slots(self, row: int) -> Array:
-        """The mean relative errors of the slots of the next H rows."""
+        """Return the mean relative errors of the slots of the next H rows."""
         target = (row + np.arange(1, self.horizon + 1)) % self.cycle
         return np.maximum(self.slots_[target], LEAST_SLOT)
 
     def _quantiles(self) -> Array:
-        """Scores at the tracked levels (levels, H); they rise with the level."""
+        """Return the scores at the tracked levels (levels, H); they rise with the level."""
         kept = np.sort(self.scores_[: min(WINDOW, int(self.counts_.max(initial=0)))], axis=0)  # nan come last
         n = (~np.isnan(kept)).sum(axis=0)
         if not n.any():
@@ -131,7 +131,7 @@ class Intervals(Params):
         return np.where(n >= FEWEST, found, math.nan)
 
     def quantiles(self, row: int, forecasts: Array, q: Array) -> Array:
-        """Quantiles (levels, steps) of the labels after this row; infinite while there are too few errors."""
+        """Return quantiles (levels, steps) of the labels after this row; infinite while there are too few errors."""
         steps = len(forecasts)
         widths = self.widths(row)[:, :steps]
         width = np.array([np.interp(q, LEVELS, each) for each in widths.T]).reshape(steps, len(q)).T
@@ -139,7 +139,8 @@ class Intervals(Params):
         return forecasts + np.where(np.isnan(width), unknown, width)
 
     def widths(self, row: int) -> Array:
-        """Distances (levels, H) of the tracked quantiles from the forecast; nan while there are too few errors.
+        """Return the distances (levels, H) of the tracked quantiles from the forecast; nan while there are too few
+        errors.
 
         A step h with too few scores takes the quantiles of the last step k that has enough, times the root of h/k, as
         they would be in a random walk.

@@ -110,7 +110,7 @@ class KeyedForecaster(Params):
         return answer
 
     def run(self, table: Any, target: str, key: str, time: str | None = None, known: Iterable[str] = ()) -> Array:
-        """One-step forecasts (n,) for the rows of a table in their order, each made before its label was learnt.
+        """Return one-step forecasts (n,) for the rows of a table in their order, each made before its label was learnt.
 
         Parameters
         ----------
@@ -139,18 +139,18 @@ class KeyedForecaster(Params):
         return list(self.keys_)
 
     def __getitem__(self, key: Any) -> Forecaster:
-        """The forecaster of a key, to ask; its labels are learnt by `step` of the whole."""
+        """Return the forecaster of a key, to ask it; only `step` of the whole learns labels."""
         place = self._places.get(_key(key))
         if place is None:
             raise KeyError(f"no row of the series {key!r} was learnt")
         return self.forecasters_[place]
 
     def forecast(self, key: Any, steps: int | None = None, X: Any = None) -> Array:
-        """The forecast (steps,) of the next rows of one series. Changes nothing."""
+        """Return the forecast (steps,) of the next rows of one series. Changes nothing."""
         return self[key].forecast(steps, X)
 
     def forecast_interval(self, key: Any, coverage: float = 0.9, X: Any = None) -> tuple[Array, Array]:
-        """Ends (steps,) of intervals that cover so many of the next labels of one series. Changes nothing."""
+        """Return the ends (steps,) of intervals that cover a share of the next labels of a series. Changes nothing."""
         return self[key].forecast_interval(coverage, X)
 
     @property
@@ -168,12 +168,12 @@ class KeyedForecaster(Params):
         persist.save(self, path)
 
     def to_bytes(self) -> bytes:
-        """All series in the format of `save`; `nystream.from_bytes` reads it."""
+        """Return all series in the format of `save`; `nystream.from_bytes` reads it."""
         return persist.to_bytes(self)
 
 
 def _key(key: Any) -> Any:
-    """A key that files can hold."""
+    """Convert a key to a type that files can hold."""
     if isinstance(key, np.generic):
         key = key.item()
     if isinstance(key, bool) or not isinstance(key, (str, int)):

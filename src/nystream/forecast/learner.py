@@ -116,7 +116,7 @@ class SeriesLearner(TabularLearner):
         return P
 
     def _are_sure(self, times: Any) -> bool:
-        """Whether no row can be refused any more; if one can be, a copy of the forecaster learns first."""
+        """Return whether no row can be refused any more; if one can be, a copy of the forecaster learns first."""
         calendar = self.forecaster_.calendar_
         if times is None:
             return self._is_begun
@@ -128,7 +128,7 @@ class SeriesLearner(TabularLearner):
         return not rest.any() and bool((gaps > 0).all()) and bool((gaps <= LONGEST_GAP).all())
 
     def _split(self, X: Any) -> tuple[Any, Any]:
-        """Times (n,), and the inputs of the rows: dicts, or a matrix where all columns are numbers; each or None."""
+        """Split rows into times (n,) and inputs, which are dicts, or a matrix of numbers; each may be None."""
         if not isinstance(X, Batch):
             return None, X
         arrays = dict(zip(X.kinds, X.arrays, strict=True))
@@ -143,7 +143,7 @@ class SeriesLearner(TabularLearner):
         return self._answers(X, None)[:, None]
 
     def _answers(self, X: Any, level: float | None) -> Array:
-        """The forecast (n,) for each row, or its quantile at a level."""
+        """Return the forecast (n,) for each row, or its quantile at a level."""
         times, rows = self._split(X)
         if not self._is_begun:
             return np.zeros(len(X)) if level is None else np.full(len(X), np.nan)
@@ -154,7 +154,7 @@ class SeriesLearner(TabularLearner):
         return np.array(found, dtype=float)
 
     def _ahead(self, forecaster: Forecaster, when: Any, row: Any, level: float | None) -> float:
-        """The forecast for the time of one row, or its quantile at a level."""
+        """Return the forecast for the time of one row, or its quantile at a level."""
         if forecaster.engine_ is None:
             return 0.0
         step = 0 if when is None else forecaster.step_of(when)
@@ -187,7 +187,7 @@ class SeriesLearner(TabularLearner):
 
 
 def _moments(values: Any) -> Any:
-    """Times of typed columns as datetime64."""
+    """Convert times of typed columns to datetime64."""
     array = np.asarray(values)
     return array if array.dtype.kind == "M" else array.astype("datetime64[us]")
 

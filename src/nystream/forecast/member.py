@@ -84,13 +84,14 @@ class Member(Params):
         raise NotImplementedError
 
     def forecast(self, origin: Origin) -> Array:
-        """Forecasts (len(names), H) from the row that was learnt last. Changes nothing."""
+        """Return forecasts (len(names), H) from the row that was learnt last. Changes nothing."""
         raise NotImplementedError
 
     def recall(self, arrival: Arrival) -> Array:
-        """Forecasts (len(names), H) of a label whose inputs arrived with it, before it is learnt. Changes nothing.
+        """Return forecasts (len(names), H) of a label whose inputs arrived with it, before it is learnt. Changes
+        nothing.
 
-        Only members that depend on inputs are asked, and only where inputs come with the labels.
+        Called only for members that depend on inputs, where inputs come with the labels.
         """
         raise NotImplementedError
 

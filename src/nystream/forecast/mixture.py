@@ -112,7 +112,7 @@ class Mixture(Params):
         self.weights_[m:] = self.weights_[m - 1]  # steps without a label so far take over the last one's
 
     def combine(self, forecasts: Array) -> Array:
-        """The forecast (H,) from those of the members (K, H); nan where all of them sleep."""
+        """Combine the forecasts of the members (K, H) into one (H,); nan where no member has one."""
         return self._weighted(self.weights_, forecasts.T)
 
     @staticmethod

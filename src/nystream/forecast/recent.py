@@ -41,11 +41,11 @@ class Recent(Params):
         self.count_ += 1
 
     def last(self, k: int) -> Array:
-        """The last k columns (rows, k), oldest first, or as many as there are."""
+        """Return the last k columns (rows, k), oldest first, or as many as there are."""
         return self.buffer_[:, self.end_ - min(k, self.count_, self.keep) : self.end_]
 
     def aged(self, age: np.ndarray | int) -> Array:
-        """The columns (rows, len(age)) that came `age` rows before the newest; 0 where none had come yet."""
+        """Return the columns (rows, len(age)) that came `age` rows before the newest; 0 where none had come yet."""
         return self.buffer_[:, self.end_ - 1 - age]  # columns that never came are zeros
 
     @property
@@ -54,7 +54,7 @@ class Recent(Params):
 
 
 def ages(horizon: int, season: int) -> np.ndarray:
-    """How old the newest label in the season's slot of each target is, for steps 1 to `horizon`.
+    """Return the age of the newest label in the season's slot of each target, for steps 1 to `horizon`.
 
     Examples
     --------

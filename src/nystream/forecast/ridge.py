@@ -119,7 +119,7 @@ class Ridges(Member):
             self._prepare()
 
     def _prepare(self) -> None:
-        """What follows from the sizes: ages of the inputs, counted from the origin."""
+        """Compute what follows from the sizes: ages of the inputs, counted from the origin."""
         h = np.arange(1, self.horizon_ + 1)
         slots = [ages(self.horizon_, s) for s in self.seasons_]
         zero = np.zeros_like(h)
@@ -132,7 +132,7 @@ class Ridges(Member):
 
     # -- inputs ----------------------------------------------------------------------------------------------------
     def _inputs(self, back: Any, base: Array, others: list[Array]) -> Array:
-        """z (n, R, p) of the steps 1 to n, whose origins lie `back` rows before the newest one that is kept."""
+        """Return z (n, R, p) of the steps 1 to n, whose origins lie `back` rows before the newest one that is kept."""
         n = len(base)
         z = np.empty((n, *self.used_.shape))
         z[..., 0] = 1.0
@@ -163,7 +163,7 @@ class Ridges(Member):
         return np.nan_to_num(z, copy=False) if np.isnan(z.sum()) else z  # of members that sleep
 
     def _bases(self, forecasts: dict[str, Array], n: int) -> Array:
-        """Forecasts of the bases (n, R)."""
+        """Return the forecasts of the bases (n, R)."""
         zero = np.zeros(n)
         return np.column_stack([zero if r.base is None else forecasts[r.base][:n] for r in self.ridges])
 
@@ -186,18 +186,18 @@ class Ridges(Member):
         self.theta_[steps] = self._solved(self.A_[steps], self.b_[steps])
 
     def _solved(self, A: Array, b: Array) -> Array:
-        """(A + I)^-1 b. What is added grows with A, so that labels far from 0 do not make it singular."""
+        """Solve (A + I)^-1 b; the identity grows with A, so that labels far from 0 do not make A singular."""
         added = 1 + TINY * np.trace(A, axis1=-2, axis2=-1)
         return np.linalg.solve(A + added[..., None, None] * self._eye, b[..., None])[..., 0]
 
     def _recalled(self, arrival: Arrival, n: int) -> tuple[Array, Array, Array]:
-        """Inputs, bases and the ridges' forecasts (n, R) of a label for the n steps that could have forecast it."""
+        """Return inputs, bases and ridge forecasts (n, R) of a label for the n steps that could have forecast it."""
         base = self._bases(arrival.past, n)  # type: ignore[arg-type]
         z = self._inputs(self._back[:n], base, [arrival.past[name][:n] for name in self.others_])
         return z, base, base + self.scale_ * np.einsum("hrp,hrp->hr", z, self.theta_[:n])
 
     def _awake(self, forecasts: Array) -> Array:
-        """Forecasts (n, R), nan for steps that have learnt fewer labels than a cycle has."""
+        """Replace forecasts (n, R) of steps that have learnt fewer labels than a cycle has by nan."""
         return np.where(self.counts_[: len(forecasts)] >= self.cycle_, forecasts, math.nan)
 
     def _update(self, z: Array, u: Array, own: Array) -> None:
@@ -221,7 +221,10 @@ class Ridges(Member):
         self.b_[:n] += weighted * u[..., None]
 
     def _bounds(self) -> tuple[float, float]:
-        """Within one range of the labels beyond it: where days are missing, own forecasts of own forecasts explode."""
+        """Return the bounds of forecasts: the range of the labels, widened by its length on both sides.
+
+        Where days are missing, forecasts of forecasts would grow without limit.
+        """
         if self.n_ == 0:
             return 0.0, 0.0
         margin = self.largest_ - self.least_

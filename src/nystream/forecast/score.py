@@ -70,8 +70,11 @@ class Score(Params):
         self.ends_[:, place] = made + engine.intervals_.widths(engine.row_)[[LOW, HIGH]]
 
     def by_step(self) -> dict[str, Array]:
-        """Mean absolute errors (H,) of the forecast and of the two naive ones, its root mean squared error, and the
-        share of labels that 90% intervals covered; nan where nothing was counted."""
+        """Return the errors by step (H,); nan where nothing was counted.
+
+        They are the mean absolute errors of the forecast and of the two naive ones, its root mean squared error, and
+        the share of labels that 90% intervals covered.
+        """
         counts = np.where(self.counts_ > 0, self.counts_, math.nan)
         mae, naive, seasonal = self.sums_ / counts
         covered = self.covered_ / np.where(self.intervals_ > 0, self.intervals_, math.nan)
@@ -79,7 +82,7 @@ class Score(Params):
         return {**found, "coverage": covered}
 
     def overall(self) -> dict[str, float]:
-        """The same over all steps together."""
+        """Return the same errors over all steps together."""
         n, intervals = self.counts_.sum(), self.intervals_.sum()
         if not n:
             return dict.fromkeys(("mae", "rmse", "naive", "seasonal naive", "coverage"), math.nan)

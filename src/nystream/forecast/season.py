@@ -31,7 +31,7 @@ NEARLY = 0.9
 
 
 def autocorrelation(y: Array, most: int) -> Array:
-    """Autocorrelations (most + 1,) of labels at lags 0, 1, ..., as sums over pairs of known labels.
+    """Return the autocorrelations (most + 1,) of labels at lags 0, 1, ..., as sums over pairs of known labels.
 
     nan are missing. Every lag's sum is divided by the number of its pairs.
     """
@@ -49,7 +49,7 @@ def autocorrelation(y: Array, most: int) -> Array:
 
 
 def _of_changes(y: Array, most: int) -> Array:
-    """Autocorrelations of the changes between known labels, in which a level that wanders leaves no trace."""
+    """Return the autocorrelations of the changes between known labels, which ignore a drifting level."""
     newest = np.maximum.accumulate(np.where(np.isnan(y), 0, np.arange(len(y))))
     changes = y[1:] - y[newest][:-1]
     sizes = np.abs(changes[np.isfinite(changes) & (changes != 0)])
@@ -58,7 +58,7 @@ def _of_changes(y: Array, most: int) -> Array:
 
 
 def find_seasons(y: Array, candidates: Sequence[int] | None) -> list[int]:
-    """Lengths of the seasons of labels, the shortest first; none, one or two.
+    """Return the lengths of the seasons of labels, the shortest first; none, one or two.
 
     Candidates of the calendar stay unless three cycles refute them. Without a calendar, peaks of the autocorrelation of
     changes are looked for.

@@ -56,7 +56,7 @@ class GlobalLearner(Params):
         self.ratio_ += (ratio - self.ratio_) * max(1 / self.learnt_, RATIO_STEP)
 
     def predict(self, rows: Any) -> Array | None:
-        """g (n,) for rows; None while too little was learnt, or where rows have other columns."""
+        """Return g (n,) for rows; None while too little was learnt, or where rows have other columns."""
         if self.learnt_ < FEWEST:
             return None
         if isinstance(self.learner_, Model):
@@ -124,7 +124,8 @@ class Shared(Member):
         self.gy_ = KEPT * self.gy_ + dg * (y - self.y_)
 
     def lesson(self) -> tuple[Any, float, float] | None:
-        """What the last label teaches the shared learner: inputs, label in units of the series, ratio; or None."""
+        """Return what the last label teaches the shared learner: inputs, label in units of the series, ratio; or None.
+        """
         return self._lesson
 
     def forecast(self, origin: Origin) -> Array:

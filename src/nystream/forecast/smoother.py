@@ -113,7 +113,7 @@ class Smoother(Member):
         self.long_visits_[j] += 1
 
     def _begin(self, slot: int, y: float) -> None:
-        """The first cycle: the level is the mean of the labels, and at its end the profile their deviations."""
+        """Learn a label of the first cycle: the level is their mean; its end sets the profile to their deviations."""
         self.level_ = self.level_ + (y - self.level_) / self.count_
         self.first_[slot] = y
         self.visits_[slot] = 1
@@ -129,14 +129,14 @@ class Smoother(Member):
         return self.values_ahead(origin.row)
 
     def values_ahead(self, row: int) -> Array:
-        """Forecasts (settings, H) from this row."""
+        """Return forecasts (settings, H) from this row."""
         if self.count_ < self.cycle_:
             return np.full((len(self.gains), len(self.h_)), math.nan)
         level, season = self.parts_ahead(row)
         return level + season + self.error_[:, None] * self.faded_
 
     def parts_ahead(self, row: int) -> tuple[Array, Array]:
-        """Level with trend, and seasons, (settings, H) each, for the rows after this one."""
+        """Return level with trend, and seasons, (settings, H) each, for the rows after this one."""
         target = row + self.h_
         season = self.short_[:, target % self.cycle_] + self.long_[:, target % self.long_.shape[1]]
         return self.level_[:, None] + self.trend_[:, None] * self.damped_, season

@@ -135,7 +135,7 @@ class _BatchRidge:
         self.t = 0
 
     def loss(self) -> float:
-        """The loss of the points so far."""
+        """Return the loss of the points so far."""
         a = linalg.solve_triangular(self.L[: self.t, : self.t], self.u[: self.t], lower=True, trans=1)
         return float(self.lam**2 * (a @ a))
 

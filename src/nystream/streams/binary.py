@@ -143,7 +143,7 @@ class _Held:
         self.dtype: np.dtype[Any] = array.dtype
 
     def read(self, rows: int) -> Iterator[Any]:
-        """`rows` rows at a time."""
+        """Yield blocks of `rows` rows."""
         for start in range(0, len(self.array), rows):
             yield self.array[start : start + rows]
 
@@ -163,7 +163,7 @@ class _Forward:
             raise ValueError(f"{self.name} holds a Fortran-ordered array; save np.ascontiguousarray(X)")
 
     def read(self, rows: int) -> Iterator[Any]:
-        """`rows` rows at a time."""
+        """Yield blocks of `rows` rows."""
         with self._open() as content:
             _npy_header(content, self.name)
             width = int(np.prod(self.shape[1:], dtype=np.int64)) * self.dtype.itemsize
@@ -190,7 +190,7 @@ class _Forward:
 
 
 def _members(path: str) -> dict[str, _Rows]:
-    """The arrays of a file by name; the only one of a .npy file has none."""
+    """Return the arrays of a file by name; the single array of a .npy file has no name."""
     name = os.path.basename(path)
     with open(path, "rb") as raw:
         start = raw.read(6)

@@ -131,7 +131,7 @@ def _pyarrow() -> Any:
 
 
 def _kind(type_name: str) -> str:
-    """What a column of an Arrow type can be here."""
+    """Return the kind of column that an Arrow type can be."""
     if type_name.startswith(("int", "uint", "float", "double", "halffloat", "bool")):
         return "number"
     if type_name in ("string", "large_string", "string_view") or type_name.startswith("dictionary"):

@@ -118,7 +118,7 @@ class DelimitedStream(Stream):
 
 
 def _coders(targets: Sequence[int], single: bool, row: list[str], labels: Iterable[Any] | None) -> dict[int, Labels]:
-    """Classes of the target, given or (where its first value is a name) to be found."""
+    """Return the coders of targets that are classes: given, or found because the first value is a name."""
     if labels is not None:
         if not single or not targets:
             raise ValueError("labels needs exactly one target")

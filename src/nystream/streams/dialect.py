@@ -80,8 +80,11 @@ def dialect(
 
 
 def _is_header(rows: list[list[str]], known: Collection[str] | None) -> bool:
-    """Whether the first row has names: no number and no time; or numbers that are years or count on, as 0, 1, 2 do,
-    beside a word above a number."""
+    """Return whether the first row contains names.
+
+    It does if it has no number and no time, or if its numbers are years or count on (0, 1, 2) beside a word above a
+    number.
+    """
     first = [field.strip() for field in rows[0]]
     if known is not None and any(field in known for field in first):
         return True
@@ -147,7 +150,7 @@ def _checked(delimiter: str) -> str | None:
 
 
 def _split(lines: Iterator[str], delimiter: str | None) -> Iterator[Fields]:
-    """Fields of each row; none for a blank line. A quoted field may hold delimiters and line ends."""
+    """Yield the fields of each row; none for a blank line. A quoted field may hold delimiters and line ends."""
     if delimiter is None:
         for number, line in enumerate(lines, 1):
             yield Fields(number, [field.strip('"') for field in line.split()])

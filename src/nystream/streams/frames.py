@@ -40,7 +40,7 @@ class Frames:
     read: Callable[[], Iterator[tuple[int, Picture]]]
 
     def __iter__(self) -> Iterator[tuple[int, Picture]]:
-        """Numbers and pictures (H, W) or (H, W, 3), all of one shape."""
+        """Yield numbers and pictures (H, W) or (H, W, 3), all of one shape."""
         shape: tuple[int, ...] | None = None
         for number, raw in self.read():
             picture = _plain(raw, f"frame {number} of {self.name}")
@@ -86,7 +86,7 @@ def imageio() -> Any:
 
 
 def _parts(path: Path) -> tuple[Path, str, str]:
-    """The file or folder that exists, the folder inside it, and the pattern of names."""
+    """Split a path into the existing file or folder, the folder inside it, and the pattern of names."""
     pattern = "*"
     if any(mark in path.name for mark in "*?[") and not path.exists():
         path, pattern = path.parent, path.name
@@ -102,7 +102,7 @@ def _parts(path: Path) -> tuple[Path, str, str]:
 
 
 def _images(name: str, readers: dict[str, Callable[[], bytes]], pattern: str) -> Frames:
-    """Images by name; only those that match the pattern and end as images do."""
+    """Return images by name; only those that match the pattern and end as images do."""
     chosen = [n for n in readers if n.lower().endswith(IMAGES) and fnmatch.fnmatch(n, pattern)]
     if not chosen:
         raise ValueError(f"{name} holds no images; give {KINDS}")
@@ -130,7 +130,7 @@ def _zipped(spec: str, path: Path, inner: str, pattern: str) -> Frames:
 
 
 def _tarred(spec: str, path: Path, inner: str, pattern: str) -> Frames:
-    """Images of a tar archive, unpacked into a folder that goes with the reader: its members have no random access."""
+    """Return the images of a tar archive, unpacked into a temporary folder, since tar has no random access."""
     folder = Path(tempfile.mkdtemp(prefix="nystream-frames-"))
     try:
         copies = _unpacked(path, folder)
@@ -144,7 +144,7 @@ def _tarred(spec: str, path: Path, inner: str, pattern: str) -> Frames:
 
 
 def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
-    """Copies of the images of a tar archive, by their names in it."""
+    """Unpack the images of a tar archive and return the copies by their names in it."""
     copies: dict[str, Path] = {}
     try:
         with tarfile.open(path) as archive:
@@ -159,7 +159,7 @@ def _unpacked(path: Path, folder: Path) -> dict[str, Path]:
 
 
 def _array(path: Path, first: int) -> Frames:
-    """Frames of an array (T, H, W[, c]), one at a time."""
+    """Return the frames of an array (T, H, W[, c]), one at a time."""
     opened: Callable[[], Any] = partial(lzma.open if path.suffix.lower() == ".xz" else open, path, "rb")
     with opened() as file:
         shape, dtype = _header(file, path)
@@ -208,7 +208,7 @@ def _movie(path: Path, first: int) -> Frames:
 
 
 def _plain(picture: Any, name: str) -> Picture:
-    """Grey (H, W) or colour (H, W, 3): no alpha, no channel axis of one, no booleans."""
+    """Return a grey (H, W) or colour (H, W, 3) picture without alpha, channel axis of one, or booleans."""
     pixels = np.asarray(picture)
     if pixels.dtype == np.bool_:
         pixels = pixels.astype(np.uint8) * np.uint8(255)
@@ -222,7 +222,7 @@ def _plain(picture: Any, name: str) -> Picture:
 
 
 def _numbered(name: str, images: list[str]) -> dict[int, str]:
-    """Images by the last number in their names, or by their places if none has one."""
+    """Return images by the last number in their names, or by their places if none has one."""
     digits = {image: re.findall(r"\d+", Path(image).stem) for image in images}
     if not any(digits.values()):
         return dict(enumerate(images))
@@ -237,7 +237,7 @@ def _numbered(name: str, images: list[str]) -> dict[int, str]:
 
 
 def _members(path: Path, names: list[str], inner: str) -> list[str]:
-    """Images of an archive in the folder asked for, or in the only one."""
+    """Return the images of an archive in the folder asked for, or in its only folder."""
     images = [n for n in names if n.lower().endswith(IMAGES)]
     folders = sorted({n.rpartition("/")[0] for n in images})
     if not inner and len(folders) > 1:

@@ -132,7 +132,7 @@ class _Foreign(Stream):
 
 
 def _targets(y: Any, n: int, labels: Iterable[Any] | None) -> tuple[Labels | None, Any]:
-    """How y was coded, and y as numbers."""
+    """Return how y was coded, and y as numbers."""
     if y is None:
         return None, np.full(n, np.nan)
     values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
@@ -146,7 +146,7 @@ def _targets(y: Any, n: int, labels: Iterable[Any] | None) -> tuple[Labels | Non
 
 
 def _in_parts(X: Any) -> Any:
-    """Rows that are converted when they are taken, where they are many in lists or columns; else the array."""
+    """Return rows that are converted block by block where they are many in lists or columns; else the array."""
     if isinstance(X, list) and len(X) > ROWS_TO_CONVERT and isinstance(X[0], (list, tuple)):
         d = len(X[0])
         if d and set(map(len, X)) == {d}:
@@ -160,7 +160,10 @@ def _in_parts(X: Any) -> Any:
 
 
 def _checked(value: Any, name: str) -> Any:
-    """The array, of any real dtype; what is not numbers is an error now, not in the middle of a pass."""
+    """Check that a value holds numbers, of any real dtype, and return it as an array.
+
+    The check is made now, so that the error does not come in the middle of a pass.
+    """
     array = np.asarray(value)
     if array.dtype.kind in "biuf":
         return array
@@ -181,7 +184,7 @@ def _is_frame(X: Any) -> bool:
 
 
 def _without(frame: Any, name: str) -> tuple[Any, Any]:
-    """The frame without one column, and that column."""
+    """Return the frame without one column, and that column."""
     names = list(frame.columns)
     if name not in names:
         raise ValueError(f"y={name!r} is not a column of X; it has {', '.join(map(str, names))}")
@@ -189,7 +192,7 @@ def _without(frame: Any, name: str) -> tuple[Any, Any]:
 
 
 def _frame_values(frame: Any) -> Any:
-    """(n, d) numbers of a frame. Mixed columns come one by one, so that an error can name the column."""
+    """Return the (n, d) numbers of a frame. Mixed columns come one by one, so that an error can name the column."""
     values = frame.to_numpy()
     if values.dtype.kind in "biuf":
         return values

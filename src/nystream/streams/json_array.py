@@ -44,7 +44,7 @@ def items_of_array(lines: Iterator[str], name: str) -> Iterator[Any]:
 
 
 def _more(lines: Iterator[str], text: str, length: int) -> tuple[str, bool]:
-    """The text with the lines that follow, until it is so long, and whether these were the last ones."""
+    """Append lines to the text until it has this length; return it, and whether the lines are used up."""
     parts, size = [text], len(text)
     for line in lines:
         parts.append(line)

@@ -106,7 +106,7 @@ class Lines(Iterator[str]):
         self.close()
 
     def _end_of(self, count: int) -> tuple[int, int]:
-        """Where the next `count` lines end, and how many there are."""
+        """Return where the next `count` lines end, and how many there are."""
         self._begin()
         end, lines = end_of_lines(self._held, self._at, count)
         while lines < count and not self._ended:
@@ -117,7 +117,7 @@ class Lines(Iterator[str]):
         return (len(self._held), lines + 1) if lines < count and end < len(self._held) else (end, lines)
 
     def _end_of_line(self) -> int:
-        """Where the next line ends; or several, if they have no end but "\\r"."""
+        """Return where the next line ends; where lines end with "\r", this may be the end of several."""
         self._begin()
         start = self._at
         while (end := self._held.find(b"\n", start)) < 0 and not self._ended:

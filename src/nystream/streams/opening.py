@@ -109,7 +109,7 @@ def _called(make: Callable[..., Stream], name: str, options: dict[str, Any], *ar
 
 
 def _parameters(text: str, spec: str) -> dict[str, Any]:
-    """``a=1,b=x`` as a dictionary; values are Python literals, or else text."""
+    """Parse ``a=1,b=x`` into a dictionary; values are Python literals, or else text."""
     parameters: dict[str, Any] = {}
     for part in filter(None, text.split(",")):
         key, equals, value = part.partition("=")

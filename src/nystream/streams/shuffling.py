@@ -40,10 +40,10 @@ def shuffle_in_window(chunks: Iterator[Block], buffer: int, rows: int, seed: np.
 
 
 def _exchanged(held: Block, new: Block, rng: np.random.Generator) -> Block:
-    """The rows that go out when `new` come in one by one; `held` changes in place.
+    """Return the rows that go out when `new` come in one by one; `held` changes in place.
 
     random() takes one draw of the generator per row, however many are asked for at once (integers() promises no such
-    thing), so blocks do not matter.
+    thing), so the sizes of blocks do not matter.
     """
     place = (rng.random(len(new[0])) * len(held[0])).astype(np.intp)
     order = np.argsort(place, kind="stable")
@@ -67,7 +67,7 @@ def _emptied(held: Block, rows: int, rng: np.random.Generator) -> Iterator[Block
 
 
 def _joined(parts: list[Block]) -> Block:
-    """One block that owns its memory, since rows in it are going to be replaced."""
+    """Join blocks into one that owns its memory, since its rows are going to be replaced."""
     if len(parts) == 1 and parts[0][0].flags.owndata and parts[0][1].flags.owndata:
         return parts[0]
     return np.concatenate([X for X, _ in parts]), np.concatenate([Y for _, Y in parts])

@@ -179,7 +179,7 @@ class SvmlightStream(Stream):
 
 
 def _read(lines: Lines, count: int, layout: _Layout, source: str, line: int) -> tuple[_Entries, int] | None:
-    """The rows of the next lines, which follow line number `line`, and how many these were; None at the end."""
+    """Return the rows of the lines after line number `line`, and how many these were; None at the end."""
     clean = lines.parsed(count, lambda data, n: entries_of_pairs(data, n, layout.base, layout.d))
     if clean is not None:
         entries, used = clean
@@ -189,7 +189,7 @@ def _read(lines: Lines, count: int, layout: _Layout, source: str, line: int) -> 
 
 
 def _exact(chunk: list[str], layout: _Layout, source: str, line: int) -> _Entries:
-    """The same, token by token, of lines in which something is doubtful."""
+    """Read lines token by token, where something in them is doubtful."""
     counts: list[int] = []
     index: list[int] = []
     value: list[float] = []
@@ -225,7 +225,7 @@ def _coded(entries: _Entries, labels: Labels, source: str) -> Array:
 
 
 def _parsed(tokens: list[str], layout: _Layout) -> list[tuple[int, float]]:
-    """Places and values of one line."""
+    """Return the indices and values of one line."""
     found = []
     last = layout.base - 1
     for token in tokens:
@@ -248,7 +248,7 @@ def _parsed(tokens: list[str], layout: _Layout) -> list[tuple[int, float]]:
 
 
 def _refuse_falling(tokens: list[str], index: int) -> None:
-    """An index beyond d may be there because d was found from last indices, in a line where they do not rise."""
+    """Raise an error for a falling index beyond d, because d was found from the last index of each line."""
     last = tokens[-1].partition(":")[0]
     if last.isdecimal() and int(last) < index:
         raise ValueError(f"index {last} comes after {index}; indices must rise within a line")
@@ -271,7 +271,7 @@ def _finite(text: str, what: str) -> float:
 
 
 def _extremes(lines: Lines, source: str) -> tuple[int, int]:
-    """Smallest first index, but at most 1, and largest last index: indices rise, so the others lie between."""
+    """Return the smallest first index, but at most 1, and the largest last index: indices rise within a line."""
     low, high, line = 1, 0, 0
     while True:
         clean = lines.parsed(_LINES, extremes_of_pairs)
@@ -290,7 +290,7 @@ def _extremes(lines: Lines, source: str) -> tuple[int, int]:
 
 
 def _ends(text: str, place: str) -> tuple[int, int]:
-    """First and last index of a line; (1, 0) where there is none."""
+    """Return the first and last index of a line; (1, 0) where there is none."""
     tokens = text.partition("#")[0].split(maxsplit=2)
     if len(tokens) < 2:
         return 1, 0

@@ -45,7 +45,7 @@ def sine(n: int | None = None, *, periods: float = 1.0, noise: float = 0.1, seed
 
 
 def checkerboard(n: int | None = None, *, cells: int = 4, noise: float = 0.0, seed: Seed = 0) -> Generated:
-    """Labels -1/+1 like the squares of a board: x uniform on [0, 1]^2, +1 where the numbers of its cell add to even.
+    """Generate labels -1/+1 like a chessboard: x uniform on [0, 1]^2, +1 where the cell's row plus column is even.
 
     Parameters
     ----------

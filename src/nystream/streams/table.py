@@ -107,7 +107,7 @@ class Table:
         return X, np.ascontiguousarray(block[:, width] if self.choice.single else block[:, width:])
 
     def _read(self, lines: Lines, line: int, rows: int) -> tuple[Array, int] | None:
-        """Features, then targets, of the lines that follow, and how many lines these were; None at the end."""
+        """Return the features and targets of the lines that follow, and how many lines these were; None at the end."""
         written = lines.parsed(rows, self._written)
         if written is not None:
             return written
@@ -144,14 +144,14 @@ class Table:
         return self._sound(block) if block.shape[1] == len(self.choice.used) else None
 
     def _written(self, data: memoryview, lines: int) -> Array | None:
-        """The same by a parser that knows nothing but numbers, ten times as fast."""
+        """Parse lines with a parser that knows nothing but numbers, ten times as fast; None where it cannot."""
         if self.delimiter is None or self.coders:
             return None
         rows = rows_of_numbers(data, lines, len(self.names), self.delimiter, self.missing == "nan")
         return None if rows is None else self._sound(rows if self._whole else rows[:, self.choice.used])
 
     def _sound(self, block: Array) -> Array | None:
-        """The block itself, if it has nothing that is not finite where that is not allowed."""
+        """Return the block itself, or None if it has a value that is not finite where that is not allowed."""
         features, targets = np.split(block, [len(self.choice.features)], axis=1)
         clean = not np.isinf(features).any() if self.missing == "nan" else bool(np.isfinite(features).all())
         return block if clean and bool(np.isfinite(targets).all()) else None
@@ -164,7 +164,7 @@ class Table:
 
     # -- the exact way ---------------------------------------------------------------------------------------------
     def _exact(self, chunk: list[str], more: Iterator[str], line: int) -> tuple[Array, int]:
-        """The same, field by field, and the lines used: a quoted field may run on beyond the chunk."""
+        """Parse lines field by field; also return the lines used, since a quoted field may run on beyond the chunk."""
         rows = []
         used = 0
         suspect = "_" in "".join(chunk)  # float() takes 1_000 for a number
@@ -180,7 +180,7 @@ class Table:
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.choice.used)), used
 
     def _plain_row(self, fields: list[str]) -> list[float] | None:
-        """The numbers of a row in which nothing is doubtful, else None."""
+        """Return the numbers of a row in which nothing is doubtful, else None."""
         if len(fields) != len(self.names):
             return None
         try:
@@ -205,7 +205,7 @@ class Table:
         return row
 
     def _doubtful(self, j: int, text: str, line: int, reason: str | None = None) -> float:
-        """A number as people write it; nan for an absent feature that may be absent; else the error."""
+        """Parse a number as people write it; nan for an absent feature that may be absent; else raise the error."""
         target = j in self.choice.targets
         place = f"{self.source}:{line}: {'target' if target else 'column'} {self.names[j]!r}"
         if is_missing(text):

@@ -79,7 +79,7 @@ class Tables:
         raise NotImplementedError
 
     def first_columns(self) -> list[str]:
-        """The columns, and those that appear in the first 1,000 rows."""
+        """Return the columns, and those that appear in the first 1,000 rows."""
         return self.columns
 
 
@@ -140,7 +140,7 @@ class TextTables(Tables):
             yield self._table(rows, places)
 
     def _numbers(self, lines: Lines, size: int, line: int) -> Table | None:
-        """The rows after line number `line`, where all columns are numbers and nothing in these lines is doubtful."""
+        """Return the rows after line number `line`; None unless all columns are numbers and nothing is doubtful."""
         mark = self._dialect.delimiter
         if mark is None or not self.numbers.issuperset(self.columns) or "," in (self._marks or {}).values():
             return None
@@ -182,7 +182,7 @@ class TextTables(Tables):
         return Table(columns, len(rows), self.named, {}, _Places(self.name, numbers), self._marks)
 
     def _shown_marks(self, columns: Mapping[str, Sequence[str | None]]) -> dict[str, str]:
-        """Decimal marks that the first rows show, of a file more than were asked for.
+        """Return the decimal marks that the first rows show, of a file with more rows than were asked for.
 
         A column that leaves it open has the mark of all others, if these agree.
         """
@@ -199,7 +199,7 @@ class TextTables(Tables):
         return found if rest is None else {name: found.get(name, rest) for name in self.columns}
 
     def _split_columns(self, lines: list[str]) -> dict[str, list[str]]:
-        """The fields of some lines by column, up to the first line that cannot be read."""
+        """Return the fields of some lines by column, up to the first line that cannot be read."""
         found: dict[str, list[str]] = {name: [] for name in self.columns}
         for _, fields in self._dialect.split_chunk(lines, iter(()))[0]:
             for name, field in zip(self.columns, fields, strict=False):
@@ -254,7 +254,7 @@ class JsonTables(Tables):
         return list(dict.fromkeys([*self.columns, *(str(key) for row, _ in rows for key in row)]))
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], int]]:
-        """Objects with their lines, or their numbers in an array."""
+        """Yield objects with the numbers of their lines, or with their places in an array."""
         with closing(self._source.lines()) as lines:
             if self._is_array:
                 places = ((item, f"{self.name}, row {i}", i) for i, item in enumerate(items_of_array(lines, self.name)))
@@ -266,7 +266,7 @@ class JsonTables(Tables):
                     yield row, number
 
     def _object(self, line: str, number: int) -> dict[str, Any] | None:
-        """The object of a line; None where it is none and bad lines are left out."""
+        """Return the object of a line; None where it is none and bad lines are left out."""
         try:
             found = json.loads(line)
         except (json.JSONDecodeError, RecursionError, ValueError) as error:
@@ -375,7 +375,7 @@ def _by_lines(source: TextFile | Pipe, header: bool | str, known: Collection[str
 
 
 def _is_json(head: list[str]) -> bool:
-    """Whether lines begin with an object, or with an array of objects."""
+    """Return whether lines begin with an object, or with an array of objects."""
     return re.match(r"\s*(\{|\[\s*(\{|$))", "".join(head)) is not None
 
 
@@ -399,7 +399,7 @@ class _Places(Sequence[Place]):
 
 
 def _taken(items: Iterator[T], count: int) -> tuple[list[T], Exception | None]:
-    """The next items, and what ended them before there were so many."""
+    """Return the next items, and the error that ended them before there were so many."""
     found: list[T] = []
     try:
         for item in itertools.islice(items, count):

@@ -184,7 +184,7 @@ class _Zip(io.RawIOBase):
 
 
 def _is_hidden(member: str) -> bool:
-    """Whether a file in an archive was put there by the system that packed it."""
+    """Return whether the system that packed an archive put this file there."""
     return member.startswith("__MACOSX/") or os.path.basename(member).startswith(".")
 
 

@@ -126,7 +126,7 @@ class ArffStream(Stream):
             yield self._expanded(X), Y
 
     def _expanded(self, X: Array) -> Array:
-        """Codes of nominal features become 0/1 columns (nan where the value is missing)."""
+        """Turn codes of nominal features into 0/1 columns (nan where the value is missing)."""
         if not self._values:
             return X
         parts = []
@@ -142,7 +142,7 @@ class ArffStream(Stream):
 
 
 def _header(source: TextFile | Pipe) -> tuple[list[_Attribute], int]:
-    """The attributes, and the number of the line that says @data."""
+    """Return the attributes, and the number of the line that says @data."""
     attributes: list[_Attribute] = []
     number = 0
     for number, line in enumerate(source.lines(), 1):
@@ -177,7 +177,7 @@ def _attribute(text: str, place: str) -> _Attribute:
 
 
 def _coder(attribute: _Attribute, j: int, choice: Choice, nominal: str, source: str) -> Labels | None:
-    """How the values of one attribute become numbers: None where they are numbers."""
+    """Return how the values of one attribute become numbers; None where they are numbers."""
     if attribute.kind in _NUMERIC:
         return None
     if attribute.kind != "nominal":
@@ -200,7 +200,7 @@ def _split(lines: Iterator[str]) -> Iterator[Fields]:
 
 
 def _fields(text: str) -> Iterator[str]:
-    """Values separated by commas, quotes taken off."""
+    """Yield values separated by commas, without their quotes."""
     at = 0
     while True:
         match = _FIELD.match(text, at)

@@ -22,7 +22,7 @@ class Writer:
         raise NotImplementedError
 
     def finish(self) -> None:
-        """Nothing more comes."""
+        """Finish the file; nothing is written after this."""
 
 
 class _Csv(Writer):
@@ -74,18 +74,18 @@ class _Parquet(Writer):
 
 
 def writer(form: str, file: Any) -> Writer:
-    """A writer to an open text file, or, for Parquet, to a path."""
+    """Return a writer to an open text file, or, for Parquet, to a path."""
     return {"csv": _Csv, "jsonl": _Json, "parquet": _Parquet}[form](file)
 
 
 def _plain(values: Any) -> list[Any]:
-    """Python values, None for nan."""
+    """Return Python values, with None for nan."""
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     return [None if isinstance(v, float) and v != v else v for v in listed]
 
 
 def _as_text(value: Any) -> Any:
-    """Named numbers as text, where a cell has one value."""
+    """Return named numbers as text, for cells with one value."""
     return ", ".join(f"{name} {part:+.4g}" for name, part in value.items()) if isinstance(value, dict) else value
 
 

@@ -86,7 +86,7 @@ COMMANDS = {
 
 
 def _app(arguments: list[str]) -> Any:
-    """The command line for these arguments: the command among them, and of the others what the help says."""
+    """Build the command line: the command that these arguments name, and the names and summaries of the others."""
     app = typer.Typer(
         name="nystream",
         help="Online kernel learning: models that learn one example at a time.",
@@ -110,14 +110,14 @@ def _app(arguments: list[str]) -> Any:
 
 
 def _completed_words() -> list[str]:
-    """The words typed so far, where a shell asks how to complete them."""
+    """Return the words typed so far, where a shell asks how to complete them."""
     if "_NYSTREAM_COMPLETE" not in os.environ:
         return []
     return (os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "").split()[1:]
 
 
 def _not_called() -> None:
-    """Stands for a command that these arguments do not name."""
+    """Stand in for a command that these arguments do not name."""
 
 
 def about(
@@ -199,7 +199,7 @@ def _tell(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """`warnings.showwarning`, as one line."""
+    """Print a warning as one line; replaces `warnings.showwarning`."""
     print(f"nystream: {' '.join(str(message).split())}", file=sys.stderr)
 
 

@@ -25,7 +25,7 @@ SHOWN = 20
 
 
 def checked_policy(word: str) -> str:
-    """The value of --on-error, or a refusal that lists the choices."""
+    """Check the value of --on-error, and list the choices where it is wrong."""
     return str(one_of("--on-error", word, POLICIES))
 
 
@@ -115,7 +115,9 @@ class Cleaner:
         return Y, batch.bad_cells + len(fractions), [*bad, *fractions.tolist()]
 
     def summary(self, unreadable: Sequence[str] = ()) -> list[str]:
-        """Lines that say how many cells and rows were not learnt as they are; `unreadable` are rows of the reader."""
+        """Return lines that say how many cells and rows were not learnt as they are; `unreadable` are rows of the
+        reader.
+        """
         lines = []
         if self.bad_cells:
             cells = "1 cell does not fit its column and counts"
@@ -130,7 +132,7 @@ class Cleaner:
         return lines
 
     def _table(self, rows: Any) -> Table | None:
-        """Rows whose cells are to be looked at; None: all of them fit."""
+        """Return the rows whose cells must be looked at; None: all of them fit."""
         if isinstance(rows, SparseRows) or self._schema.width is not None:
             return None
         if isinstance(rows, Table):
@@ -154,7 +156,7 @@ class Cleaner:
         return Table({self._targets[0]: labels}, len(labels), places=places, marks=marks)
 
     def _bad_rows(self, schema: Schema, table: Table) -> list[int]:
-        """Rows with a cell that does not fit, found by halves."""
+        """Find the rows with a cell that does not fit, by halves."""
         found, parts = [], [(0, table.n)]
         while parts:
             i, j = parts.pop()
@@ -167,7 +169,7 @@ class Cleaner:
         return found
 
     def _error(self, row: int, table: Table | None, labels: Table | None) -> BadCell:
-        """The error for the first bad cell of a row."""
+        """Return the error for the first bad cell of a row."""
         for schema, rows in ((self._schema, table), (self._labels, labels)):
             if rows is not None:
                 try:
@@ -180,7 +182,7 @@ class Cleaner:
         return BadCell(self._place(row, labels), name, value, "whole number, as the classes before it are")
 
     def _place(self, row: int, rows: Table | None = None) -> Place:
-        """Where a row of this block is."""
+        """Return where a row of this block is."""
         return Place(self._seen + row, self._name) if rows is None or rows.places is None else rows.place(row)
 
     def _report(self, names: list[str]) -> None:
@@ -243,4 +245,4 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _ignore(names: list[str]) -> None:
-    """Unknown columns were reported before."""
+    """Do nothing: unknown columns were reported before."""

@@ -85,7 +85,7 @@ def _details(dataset: Dataset, data: Path | None, verdicts: dict[str, bool | Non
 
 
 def _facts(dataset: Dataset, data: Path | None, verdicts: dict[str, bool | None] | None) -> dict[str, Any]:
-    """All that is known, as plain values."""
+    """Return all that is known, as plain values."""
     files = []
     for file in dataset.files:
         found = locate(file, data)

@@ -95,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(404, "text/plain; charset=utf-8", b"There is nothing here.\n")
 
     def do_POST(self) -> None:
-        """The button. Browsers let no other site send this header."""
+        """Handle the button. Browsers let no other site send this header."""
         if not self._is_from_here():
             return
         if self.path != "/replace" or self.headers.get("X-Nystream-Demo") != "1":

@@ -12,7 +12,7 @@ ENTRY = re.compile(r"^(\*{0,2}\w[\w, *]*?)(?: :[ \t]*([^\n]*))?\n((?:[ \t]+[^\n]
 
 
 def descriptions(cls: type) -> dict[str, str]:
-    """Parameters by name with what the docstring says of them, in one line; what a class leaves out its bases say.
+    """Return the parameters of a class with their descriptions, each in one line; base classes fill the gaps.
 
     Examples
     --------

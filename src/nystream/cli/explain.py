@@ -77,7 +77,7 @@ def explain(
 
 
 def class_of(model: Model, of: str | None) -> Any:
-    """The class or target that a word means."""
+    """Return the class or target that a word means."""
     if of is None or model.task != "classification":
         return of
     return next((name for name in model.classes if str(name) == of), of)
@@ -106,7 +106,7 @@ def _tell(importance: Importance, words: str | None, as_json: bool) -> None:
 
 
 def _measured(model: Model, found: RowSource) -> Importance:
-    """Importance on rows with labels that come from elsewhere."""
+    """Measure the importance on rows with labels that come from elsewhere."""
     for rows, labels in found.blocks(MEASURED):
         return model.importance(rows, labels)
     raise ValueError(f"{found.name} has no rows")

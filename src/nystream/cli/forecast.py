@@ -154,7 +154,7 @@ def _learn(
     interval: float,
     quiet: bool,
 ) -> Any:
-    """The pass over the rows. Returns the inputs of the rows after the last one with a label, where there are any.
+    """Learn the rows, and return the inputs of the rows after the last one with a label, where there are any.
 
     With known columns a row is learnt when the rows of the horizon after it are here, since forecasts need their
     inputs; rows without a label at the end are not learnt: they are the rows to come.
@@ -213,7 +213,7 @@ class _Progress:
         return self._next - self._rows
 
     def add(self, rows: int) -> None:
-        """So many rows more were learnt."""
+        """Add to the count of rows learnt."""
         self._rows += rows
         self._bar.add(rows)
         if self._rows == self._next:
@@ -236,7 +236,7 @@ class _Progress:
 
 # -- what is written -------------------------------------------------------------------------------------------------
 def _known_ahead(forecaster: Forecaster, series: Series, ahead: Any) -> Any:
-    """Inputs of the rows to come. Where there are none, those of the last row are repeated, and that is said."""
+    """Return the inputs of the rows to come; where there are none, repeat those of the last row and say so."""
     if series.known and ahead is None:
         _say(
             f"no rows follow the last {series.target}: {', '.join(series.known)} are taken to stay as they are; add "
@@ -264,7 +264,7 @@ def _columns(forecaster: Forecaster, X: Any, interval: float) -> dict[str, Any]:
 
 
 def _times(forecaster: Forecaster, rows: np.ndarray) -> list[Any]:
-    """Times of rows, or their numbers from 1 where there are none."""
+    """Return the times of rows, or their numbers from 1 where there are none."""
     times = forecaster.times(rows)
     if times is None:
         return [int(row) + 1 for row in rows]
@@ -272,7 +272,7 @@ def _times(forecaster: Forecaster, rows: np.ndarray) -> list[Any]:
 
 
 def _print_table(columns: dict[str, Any], interval: float) -> None:
-    """The forecast as a table with bars, on standard output."""
+    """Print the forecast as a table with bars, on standard output."""
     low, high, made = columns["low"], columns["high"], columns["forecast"]
     ends = np.concatenate([low[np.isfinite(low)], high[np.isfinite(high)], made])
     least, most = float(ends.min()), float(ends.max())
@@ -295,7 +295,7 @@ def _print_table(columns: dict[str, Any], interval: float) -> None:
 
 
 def _digits(largest: float, spread: float) -> int:
-    """Digits after the point, so that a hundredth of the spread shows."""
+    """Return how many digits after the point show a hundredth of the spread."""
     if not spread > 0 or largest >= 1e6:
         return 0
     return int(min(max(0, np.ceil(2 - np.log10(spread))), 6))
@@ -353,7 +353,7 @@ def _save(forecaster: Forecaster, path: Path | None, stream: Stoppable, before: 
 
 
 def _in_options(error: Exception) -> Exception:
-    """The error with options of the command in place of parameters."""
+    """Return the error with options of the command in place of parameters."""
     text = str(error).replace("Forecaster(..., frequency='1h', resample='mean')", "--frequency 1h --resample mean")
     text = text.replace("resample='mean'", "--frequency 1h --resample mean with the distance that you want")
     return ValueError(text) if isinstance(error, ValueError) and text != str(error) else error
@@ -384,6 +384,6 @@ def _share(value: float) -> str:
 
 
 def _say(line: str, quiet: bool) -> None:
-    """Progress goes to standard error: standard output belongs to the forecast."""
+    """Print progress to standard error, since standard output belongs to the forecast."""
     if not quiet:
         print(line, file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ MOST = 30
 
 
 def kinds_table(source: ParsedSource) -> list[str]:
-    """Lines that say how every column is read, and how to change that; none for rows that have no kinds."""
+    """Return lines that say how every column is read and how to change that; none for rows without kinds."""
     schema, rows = source.schema, source.raw[0][0]
     if source.rows.numeric or schema.width is not None or not isinstance(rows, Table):
         return []

@@ -81,7 +81,7 @@ def _all(records: list[Record]) -> None:
 
 
 def _short(guarantee: str) -> str:
-    """The guarantee in a few letters, which the legend explains."""
+    """Return the guarantee in a few letters, which the legend explains."""
     letters = {AGAINST_FEATURES: "regret (f)", AGAINST_KERNEL: "regret (k)", AGAINST_PARTS: "regret (l)"}
     return letters.get(guarantee, guarantee.replace(", published", ""))
 
@@ -119,7 +119,7 @@ def _one(record: Record) -> None:
 
 
 def _written(value: Any) -> Any:
-    """A default as JSON has it: None for one that must be given, text for what is no plain value."""
+    """Return a default as JSON has it: None for one that must be given, text for what is not a plain value."""
     if value is inspect.Parameter.empty:
         return None
     return value if value is None or isinstance(value, (bool, int, float, str)) else repr(value)

@@ -27,13 +27,13 @@ def main() -> None:
 
 
 def _collect_garbage() -> None:
-    """From now on, and not among what was loaded until now: looking through that is a tenth of a short run."""
+    """Collect garbage from now on, except what was loaded until now, whose scan takes a tenth of a short run."""
     gc.freeze()
     gc.enable()
 
 
 def silence_stdout() -> None:
-    """After a broken pipe: nobody reads any more, and the interpreter's last flush must not complain."""
+    """Send standard output to nowhere, so that the interpreter's last flush does not fail after a broken pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -148,7 +148,7 @@ Standardize = Annotated[
 
 
 def settings_of(words: Sequence[str] | None) -> dict[str, Any]:
-    """`name=value` pairs; a value is JSON where it can be (numbers, true, null, lists), text otherwise."""
+    """Parse `name=value` pairs; a value is JSON where it can be (numbers, true, null, lists), text otherwise."""
     values: dict[str, Any] = {}
     for word in words or ():
         name, equals, text = word.partition("=")
@@ -162,7 +162,7 @@ def settings_of(words: Sequence[str] | None) -> dict[str, Any]:
 
 
 def kinds_of(words: Sequence[str] | None) -> dict[str, str]:
-    """`name=kind` pairs; a name may have an = of its own."""
+    """Parse `name=kind` pairs; a name may contain =."""
     kinds: dict[str, str] = {}
     for word in words or ():
         name, equals, kind = word.rpartition("=")
@@ -173,6 +173,6 @@ def kinds_of(words: Sequence[str] | None) -> dict[str, str]:
 
 
 def split_columns(words: Sequence[str] | None) -> tuple[list[str] | None, int | None]:
-    """Names of columns, and, for LIBSVM alone, how many there are: a single number may be both."""
+    """Split words into names of columns and, for LIBSVM alone, their number: a single number may be both."""
     number = int(words[0]) if words and len(words) == 1 and words[0].isdecimal() else None
     return (list(words) if words else None), number

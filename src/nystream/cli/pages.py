@@ -28,19 +28,19 @@ def check(path: Path | None) -> None:
 
 
 def metrics(names: list[str], window: int = WINDOW) -> list[str]:
-    """What is read for a page: the metrics asked for, the first also windowed, and the meters."""
+    """Return the metrics that a page reads: those asked for, the first also windowed, and the meters."""
     windowed = [] if "@" in names[0] else [f"{names[0]}@{window}"]
     meters = ("regret", "regret_bound", "size", "bytes", "rows_per_second", "weights")
     return list(dict.fromkeys([*names, *windowed, *meters]))
 
 
 def explained(learners: Mapping[str, Learner | Model]) -> dict[str, str]:
-    """What learners that can say it rely on at the end."""
+    """Return the explanations that learners give at the end, of those that have one."""
     return {f"{name} at the end": learner.explain() for name, learner in learners.items() if learner.can("explain")}
 
 
 def importance(name: str, model: Model) -> dict[str, Importance]:
-    """What the columns are worth to a model at the end, if it can say."""
+    """Return the importance of the columns to a model at the end, if it can tell."""
     return {name: model.importance()} if model.n_seen > 1 and model.can("importance") else {}
 
 

@@ -44,7 +44,7 @@ class SideBySide:
         self._write(self._folder / f"frame{number:06d}.png", np.hstack(parts))
 
     def close(self) -> None:
-        """Nothing is left open."""
+        """Do nothing, since no file is left open."""
 
 
 class Movie:
@@ -74,12 +74,12 @@ class Movie:
 
 
 def write_mask(path: Path, mask: npt.NDArray[np.bool_]) -> None:
-    """Foreground 255, background 0."""
+    """Write a mask: foreground 255, background 0."""
     imageio().imwrite(path, np.where(mask, 255, 0).astype(np.uint8))
 
 
 def _colour(frame: npt.NDArray[Any]) -> Picture:
-    """A frame of any kind that can be learnt, as a new (H, W, 3) picture of bytes."""
+    """Return a frame of any kind that can be learnt, as a new (H, W, 3) picture of bytes."""
     if frame.dtype == np.uint16:
         frame = frame >> 8
     elif frame.dtype != np.uint8:

@@ -165,7 +165,7 @@ class _Wanted:
 
 
 def _levels(words: list[str]) -> list[float]:
-    """Numbers between 0 and 1."""
+    """Parse numbers between 0 and 1."""
     try:
         found = [float(part) for word in words for part in word.split(",")]
     except ValueError:

@@ -48,7 +48,7 @@ class Bar:
         self._rows, self._began, self._last, self._is_shown = 0, time.monotonic(), 0.0, False
 
     def watch(self, blocks: Iterable[T], size: Callable[[T], int]) -> Iterator[T]:
-        """The blocks, counted as each has been dealt with."""
+        """Yield the blocks, and count each when it has been dealt with."""
         try:
             for block in blocks:
                 yield block
@@ -57,7 +57,7 @@ class Bar:
             self.clear()
 
     def add(self, rows: int) -> None:
-        """So many rows more are done."""
+        """Add to the count of rows done."""
         self._rows += rows
         now = time.monotonic()
         if self._is_shown_at_all and now - self._began >= PATIENCE and now - self._last >= PAUSE:
@@ -74,7 +74,7 @@ class Bar:
             self._is_shown = False
 
     def line(self, seconds: float) -> str:
-        """The line after so many seconds."""
+        """Return the line to show after so many seconds."""
         speed = self._rows / max(seconds, 1e-9)
         told = f"{self._rows:,} rows, {speed:,.0f} rows/s"
         if not self._total:
@@ -86,14 +86,14 @@ class Bar:
 
 
 def bar_of(source: str, total: int | None, *, limit: int | None = None, quiet: bool = False) -> Bar:
-    """A bar for rows of a source, at most `limit` of them; an unknown total is estimated where it is a text file."""
+    """Return a bar for rows of a source, at most `limit` of them; the unknown total of a text file is estimated."""
     estimate = estimated_rows(source) if total is None else None
     known = [rows for rows in (total, estimate, limit) if rows is not None]
     return Bar(min(known, default=None), about=estimate is not None and estimate == min(known), quiet=quiet)
 
 
 def estimated_rows(source: str) -> int | None:
-    """About how many rows a text file has, by its size and its first lines; None where that cannot be told."""
+    """Estimate the rows of a text file by its size and its first lines; None where that cannot be told."""
     path = Path(source)
     if path.suffix.lower() not in PLAIN or not path.is_file():
         return None

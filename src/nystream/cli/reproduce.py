@@ -129,7 +129,7 @@ class _Bars:
         self._bars.stop()
 
     def __call__(self, name: str, what: str, done: int, total: int) -> None:
-        """How far a part of the experiment is; without a part, the experiment is over."""
+        """Show how far a part of the experiment is; without a part, the experiment is over."""
         tasks = self._tasks.setdefault(name, {})
         if not what:
             for bar in self._tasks.pop(name).values():

@@ -148,7 +148,7 @@ class TableSource(RowSource):
 
 
 def _names_by_place(tables: Tables, targets: Sequence[int], schema: Schema) -> list[str]:
-    """Names of the columns of a file without a header, which are those of a model in its order."""
+    """Return the names of a file's columns without a header, which are those of a model in its order."""
     d, every = len(tables.columns), schema.known
     if d != len(every):
         raise ValueError(
@@ -249,13 +249,13 @@ class _Shuffled(_Around):
 
 
 def dense_up_to(learners: Sequence[str | None]) -> int:
-    """Columns up to which rows of LIBSVM files are made dense, for learners by name."""
+    """Return up to how many columns rows of LIBSVM files are made dense, for learners by name."""
     sparse = all(find(name.strip()).example.takes_sparse for name in learners if name)
     return NARROW if sparse else LESS_NARROW
 
 
 def width_of(model: Model | None) -> int | None:
-    """Columns of the sparse rows that a saved model takes."""
+    """Return the number of columns of the sparse rows that a saved model takes."""
     schema = None if model is None else model.schema_ or model.schema
     return None if schema is None else schema.width
 

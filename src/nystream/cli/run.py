@@ -316,7 +316,7 @@ class _Progress:
 
 
 def _watched(bar: Bar, write: Callable[[Array], None] | None) -> Callable[[Array], None]:
-    """Writes predictions, where they are wanted, and counts them on the bar."""
+    """Return a function that writes predictions, where they are wanted, and counts them on the bar."""
 
     def watch(P: Array) -> None:
         if write is not None:
@@ -338,7 +338,10 @@ def _figure(value: float) -> str:
 
 
 def _writer(model: Model, file: Any, stream: Stoppable) -> Callable[[Array], None]:
-    """Writes predictions as text, one line each; of several targets with commas. A closed pipe ends the stream."""
+    """Return a function that writes predictions as text, one line each; several targets are separated by commas.
+
+    A closed pipe ends the stream.
+    """
 
     def write(P: Array) -> None:
         answers = model.answers(P)
@@ -426,6 +429,6 @@ def _writing(predictions: str | None) -> Any:
 
 
 def _say(line: str, quiet: bool) -> None:
-    """Progress goes to standard error: standard output belongs to predictions."""
+    """Print progress to standard error, since standard output belongs to predictions."""
     if not quiet:
         print(line, file=sys.stderr, flush=True)

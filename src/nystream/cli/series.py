@@ -56,11 +56,11 @@ class Part:
         return int(there[-1]) + 1 if len(there) else 0
 
     def when(self, rows: slice) -> Any:
-        """Timestamps of some rows, or None."""
+        """Return the timestamps of some rows, or None."""
         return None if self.times is None else self.times[rows]
 
     def inputs(self, rows: slice) -> Any:
-        """Known inputs of some rows as dicts, or None where there are none."""
+        """Return the known inputs of some rows as dicts, or None where there are none."""
         if not self.columns:
             return None
         part = [values[rows].tolist() for values in self.columns.values()]
@@ -88,7 +88,7 @@ class Series:
         self._timeless = 0
 
     def blocks(self, size: int) -> Iterator[Part]:
-        """One pass over the rows; their sizes are those of the source."""
+        """Yield blocks of one pass over the rows; their sizes are those of the source."""
         for rows, _ in self._pieces:
             for batch, _ in self._cleaner.clean(self._used(rows), None):
                 part = self._part(batch)
@@ -96,7 +96,7 @@ class Series:
                     yield part
 
     def _used(self, rows: Any) -> Table:
-        """The columns that are used, as they came."""
+        """Return the columns that are used, unchanged."""
         table = as_table(rows, self._rows.columns)
         columns = {name: table.columns[name] for name in self._schema.names if name in table.columns}
         return Table(columns, table.n, table.named, table.kinds, table.places, table.marks)
@@ -124,13 +124,13 @@ class Series:
         return float if self._schema.columns[name] in ("number", "boolean") else object
 
     def about(self) -> list[str]:
-        """How the columns are read, in one line."""
+        """Return one line that says how the columns are read."""
         time = f"time in {', '.join(self.time)}" if self.time else "no column of times, rows follow each other"
         known = f"; known ahead: {', '.join(self.known)}" if self.known else ""
         return [f"{self.name}: forecast of {self.target}; {time}{known}"]
 
     def summary(self) -> list[str]:
-        """Cells and rows that were not learnt as they are."""
+        """Return lines about the cells and rows that were not learnt as they are."""
         lines = self._cleaner.summary(self._rows.unreadable)
         if self._timeless:
             lines.append(f"{self._timeless:,} rows without a time were left out")
@@ -153,7 +153,7 @@ def series_of(
     policy: str,
     before: Mapping[str, Any] | None = None,
 ) -> Series:
-    """The series in a source, whose first rows tell how its columns are read.
+    """Return the series in a source, whose first rows tell how its columns are read.
 
     `before` are the notes of a saved forecaster: its columns are read again in the same way.
     """
@@ -200,7 +200,7 @@ def series_of(
 
 
 def as_table(rows: Any, names: Sequence[str]) -> Table:
-    """Rows of any source as a table; columns of numbers without names are known by their places."""
+    """Return rows of any source as a table; columns of numbers without names are known by their places."""
     if isinstance(rows, Table):
         return rows
     X = np.asarray(rows, dtype=float)
@@ -209,7 +209,7 @@ def as_table(rows: Any, names: Sequence[str]) -> Table:
 
 
 def _target(asked: Sequence[str] | None, names: list[str], source: str) -> str:
-    """The column to forecast: by name or place, or the last one."""
+    """Return the column to forecast: by name or place, or the last one."""
     if not asked:
         return names[-1]
     if len(asked) > 1:
@@ -228,7 +228,7 @@ def _check_columns(asked: Sequence[str], names: list[str], source: str) -> None:
 
 
 def _only_time(names: list[str], table: Table, day_first: bool) -> list[str]:
-    """The column that holds times, where there is exactly one."""
+    """Return the column that holds times, where there is exactly one."""
     found = [
         name
         for name in names
@@ -240,7 +240,7 @@ def _only_time(names: list[str], table: Table, day_first: bool) -> list[str]:
 
 
 def _put_together(parts: list[Any], names: Sequence[str]) -> Any:
-    """Times (n,) from one column of times, or from several: a date and hours, or year, month, day, hour, ..."""
+    """Return times (n,) from one column of times, or from several: a date and hours, or year, month, day, hour, ..."""
     if np.asarray(parts[0]).dtype.kind == "M":
         times, rest, units = np.asarray(parts[0]).astype("datetime64[us]"), parts[1:], list(UNITS[3:])
     else:
@@ -258,7 +258,7 @@ def _put_together(parts: list[Any], names: Sequence[str]) -> Any:
 
 
 def _shifted(times: Any, numbers: Array, unit: str) -> Any:
-    """Times plus so many units; NaT where one of them is missing."""
+    """Return times plus so many units; NaT where one of them is missing."""
     gone = np.isnan(numbers)
     if unit in ("Y", "M"):
         moved = times.astype(f"datetime64[{unit}]") + np.where(gone, 0, numbers).astype(np.int64).astype(

@@ -175,7 +175,7 @@ def serve(
 
 
 def load_server() -> Any:
-    """The server's package, or an error that says how to install what it needs."""
+    """Return the server's package; an error says how to install what it needs."""
     try:
         return importlib.import_module("nystream.serve")
     except ModuleNotFoundError as error:

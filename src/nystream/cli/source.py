@@ -183,7 +183,7 @@ def _inferred(
 
 
 def _signed(pair: Pair) -> Pair:
-    """Labels of novelty as metrics take them: known rows, which have high scores, are +1 and novel ones -1."""
+    """Return labels of novelty as metrics take them: known rows, which have high scores, are +1 and novel ones -1."""
     batch, labels = pair
     if labels is None:
         return pair
@@ -216,12 +216,12 @@ def _target_looks(rows: Any, labels: Any, targets: Sequence[str]) -> list[Look]:
 
 
 def numeric_labels(labels: Any) -> bool:
-    """Whether labels are numbers, perhaps written as text."""
+    """Return whether labels are numbers, perhaps written as text."""
     return all(look.kind == "number" for look in _target_looks(None, labels, ()))
 
 
 def _are_numbers(targets: Sequence[str], looks: Sequence[Look], kinds: Mapping[str, str]) -> bool:
-    """Whether labels are numbers: as the kinds of the targets say, or as the labels look."""
+    """Return whether labels are numbers: as the kinds of the targets say, or as the labels look."""
     given = {kinds[name] for name in targets if name in kinds}
     if given - {"number", "category", "boolean"}:
         raise ValueError(f"a target is a number, a category or a boolean, not of kind {min(given - {'number'})}")
@@ -229,7 +229,7 @@ def _are_numbers(targets: Sequence[str], looks: Sequence[Look], kinds: Mapping[s
 
 
 def _plain_numbers(schema: Schema, targets: Sequence[str]) -> list[str]:
-    """Columns that may come as arrays of numbers: those whose decimal mark is a point."""
+    """Return the columns that may come as arrays of numbers: those whose decimal mark is a point."""
     kinds = schema.columns if schema.width is None else {}
     formats = schema.formats or {}
     numbers = [*(name for name, kind in kinds.items() if kind == "number"), *targets]
@@ -262,7 +262,7 @@ def _schema_of(
 
 
 def _listed(words: Sequence[str], table: Table) -> list[str]:
-    """Names of columns; a word that is none may be several with commas."""
+    """Return names of columns; a word that is not a name may be several, separated by commas."""
     return [name for word in words for name in ([word] if word in table.columns else word.split(","))]
 
 
@@ -293,7 +293,7 @@ def _of_model(model: Model, rows: RowSource, table: Any, labels: Any, looks: Seq
 
 
 def _has_labels(labels: Any) -> bool:
-    """Whether there is a label at all."""
+    """Return whether there is a label at all."""
     return any(first_label(part) is not None for part in target_columns(labels, len(labels)))
 
 

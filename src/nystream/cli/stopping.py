@@ -79,7 +79,7 @@ class Stoppable:
             signal.signal(kind, signal.SIG_DFL if handler is None else handler)
 
     def blocks(self, size: int) -> Iterator[Any]:
-        """The blocks of the source."""
+        """Yield the blocks of the source."""
         rows = self._data.blocks(size)
         while True:
             try:

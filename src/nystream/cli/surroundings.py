@@ -46,7 +46,7 @@ def surroundings() -> dict[str, str]:
 
 
 def _lock() -> str:
-    """Of a free-threaded Python, whether it runs without its lock."""
+    """Say whether a free-threaded Python runs without its lock."""
     if not sysconfig.get_config_var("Py_GIL_DISABLED"):
         return ""
     enabled: Any = getattr(sys, "_is_gil_enabled", lambda: True)

@@ -105,7 +105,7 @@ class _Truth:
         self._next: tuple[int, npt.NDArray[Any]] | None = next(self._coming, None)
 
     def of(self, number: int, shape: tuple[int, ...]) -> npt.NDArray[Any] | None:
-        """The mask of that frame, whose numbers must not go down; None where there is none."""
+        """Return the mask of that frame, whose numbers must not fall; None where there is none."""
         while self._next is not None and self._next[0] < number:
             self._next = next(self._coming, None)
         if self._next is None or self._next[0] > number:
@@ -171,7 +171,7 @@ def _learn(console: Console, frames: Frames, watch: _Watch) -> None:
 
 
 def _report(source: str, watch: _Watch) -> None:
-    """The summary, on standard output and as JSON; the ROC curve as a picture."""
+    """Print the summary, and write it as JSON and the ROC curve as a picture."""
     height, width = watch.shape or (0, 0)
     summary: dict[str, Any] = {
         "input": source,

@@ -89,7 +89,7 @@ class Comparison:
         return f"<Comparison of {', '.join(self.names)}>"
 
     def _repr_html_(self) -> str:
-        """A card for notebooks."""
+        """Return a card for notebooks."""
         columns = [self.names, *(figures(self.final(metric).values()) for metric in self.metrics)]
         bests = [self.best(metric) for metric in self.metrics]
         marked = [(self.names.index(best), j) for j, best in enumerate(bests, 1) if best is not None]

@@ -89,20 +89,20 @@ def labels_of_first(rows: Any, y: Any, models: Sequence[Model], count: int) -> A
 
 
 def _schema(models: Sequence[Model]) -> Schema | None:
-    """The schema that all models have, if they have one."""
+    """Return the schema that all models have, if they have one."""
     known = [model.schema_ or model.schema for model in models]
     alike = all(s is not None and known[0] is not None and s.columns == known[0].columns for s in known)
     return known[0] if alike else None
 
 
 def _labels(y: Any, n: int) -> Any:
-    """Labels of n rows, of several targets a matrix."""
+    """Return labels of n rows; those of several targets as a matrix."""
     parts = target_columns(y, n)
     return parts[0] if len(parts) == 1 else np.column_stack(parts)
 
 
 def _names(rows: Any) -> list[str]:
-    """Names of the columns of a frame, or those that the first dict has; none for all else."""
+    """Return the names of the columns of a frame, or those that the first dict has; none for all else."""
     if isinstance(rows, Sequence) and len(rows) and isinstance(rows[0], Mapping):
         return [str(name) for name in rows[0]]
     frame = len(getattr(rows, "shape", ())) == 2

@@ -178,7 +178,7 @@ def _feed(trial: Trial, X: Any, Y: Any) -> None:
 
 
 def _next_reading(n: int, every: Every) -> int:
-    """The first row count after n at which metrics are read."""
+    """Return the first row count after n at which metrics are read."""
     if every == "doubling":
         return 1 << n.bit_length()
     step = 1 << max(0, n.bit_length() - 7) if every == "logarithmic" else every
@@ -212,7 +212,7 @@ def _check_names(names: Sequence[Any] | None, trials: Sequence[Trial]) -> None:
 
 
 def _blocks(stream: Any, trials: Sequence[Trial], size: int) -> Iterator[tuple[Any, Any]]:
-    """Blocks of at most `size` rows, converted once for all learners where that is plain (they check the rest).
+    """Yield blocks of at most `size` rows, converted once for all learners where that is simple (they check the rest).
 
     A stream's own blocks are taken as they come, however short: rows that have arrived are never held back.
     """

@@ -116,15 +116,17 @@ class Hindsight:
         return float(self.values.max(initial=0.0))
 
     def effective_dimension(self, lam: float) -> float:
-        """d_eff = tr K (K + lam I)^-1."""
+        """Return d_eff = tr K (K + lam I)^-1."""
         return float((self.values / (self.values + positive("lam", lam))).sum())
 
     def log_det(self, lam: float) -> float:
-        """log det(I + K/lam)."""
+        """Return log det(I + K/lam)."""
         return float(np.log1p(self.values / positive("lam", lam)).sum())
 
     def online_dimension(self, lam: float) -> float:
-        """d_onl = sum of s_t/(1 + s_t), s_t the leverage of row t given those before it: depends on the order."""
+        """Return d_onl = sum of s_t/(1 + s_t), with s_t the leverage of row t given those before it; depends on the
+        order.
+        """
         if not len(self.values):
             return 0.0
         solver = AWV(lam)
@@ -139,7 +141,7 @@ class Hindsight:
 
 
 def _orthogonal(source: Kernel | FeatureMap, X: Array) -> tuple[Array, Array]:
-    """Z (n, r) with orthogonal columns, and their squared lengths, which are all above rounding."""
+    """Return Z (n, r) with orthogonal columns, and their squared lengths, all of them above rounding."""
     if isinstance(source, Kernel):
         values, Q = np.linalg.eigh(_gram(source, X))
     elif isinstance(source, FeatureMap):
@@ -169,7 +171,7 @@ def _gram(kernel: Kernel, X: Array) -> Array:
 
 
 def _newton(Z: Array, y: Array, loss: Loss, lam: float) -> Array:
-    """argmin sum l(y_t, z_t.w) + lam |w|^2, by Newton steps that are halved until the objective falls enough."""
+    """Return argmin sum l(y_t, z_t.w) + lam |w|^2, by Newton steps that are halved until the objective falls enough."""
     w = np.zeros(Z.shape[1])
     value = float(np.sum(loss.value(y, Z @ w)))
     for _ in range(ITERATIONS):

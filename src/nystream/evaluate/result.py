@@ -87,7 +87,7 @@ class Result:
         return align(list(self.columns), [figures(column[kept]) for column in self.columns.values()])
 
     def _kept(self, rows: int) -> list[int]:
-        """Places of about so many readings, evenly spaced, the last among them."""
+        """Return the places of about so many readings, evenly spaced, with the last among them."""
         n = len(self.columns["n"])
         return sorted(range(n - 1, -1, -max(1, math.ceil(n / max(1, rows)))))
 
@@ -100,7 +100,7 @@ class Result:
         return f"<Result {self.name}: n={self.rows}{', ' + last if last else ''}>"
 
     def _repr_html_(self) -> str:
-        """A card for notebooks."""
+        """Return a card for notebooks."""
         kept, stopped = self._kept(CARD), ", interrupted" if self.interrupted else ""
         cells = [figures(column[kept]) for column in self.columns.values()]
         facts = [("rows", f"{self.rows:,}{stopped}"), ("seconds in the learner", f"{self.seconds:.3g}")]
@@ -193,11 +193,11 @@ def _plain(value: Any) -> Any:
 
 
 def _float(value: Any) -> float:
-    """A number of a column; null stands for NaN, the strings "inf" and "-inf" for infinities."""
+    """Return a number of a column; null stands for NaN, the strings "inf" and "-inf" for infinities."""
     return math.nan if value is None else float(value)
 
 
 def _number(value: float) -> str:
-    """The shortest text that reads back to the same number, without a decimal point where none is needed."""
+    """Return the shortest text that reads back to the same number, without a decimal point where none is needed."""
     whole = math.isfinite(value) and value == math.floor(value) and abs(value) < 2**53
     return str(int(value)) if whole else repr(float(value))

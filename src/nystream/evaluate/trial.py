@@ -215,7 +215,7 @@ class Trial:
         return Snapshot(self.name, self.n, self.seconds, values)
 
     def result(self, **meta: Any) -> Result:
-        """The readings, with what is known of their origin."""
+        """Return the readings, with what is known of their origin."""
         names = dict.fromkeys(name for reading in self.readings for name in reading)
         names = names or dict.fromkeys(["n", *(metric.column for metric in self.metrics)])
         columns: dict[str, Column] = {
@@ -245,7 +245,7 @@ class Trial:
         return answer
 
     def _one_by_one(self, X: Any, Y: Any) -> tuple[Array, Array | None, Array | None]:
-        """Of rows that cannot go as one block: predictions, and what else the learner is asked, before each label."""
+        """Step through rows that cannot go as one block; return predictions and other answers before each label."""
         P, Q, D = [], [], []
         for i in range(len(X)):
             x, y = X[i : i + 1], None if Y is None else Y[i : i + 1]
@@ -261,7 +261,7 @@ class Trial:
         return _stacked(P, -np.inf), _stacked(Q, 0.0) if Q else None, self._quantiles(P, D) if D else None
 
     def _quantiles(self, P: list[Array], D: list[Array | None]) -> Array:
-        """(n, K, Q) from those of single rows; nan before the first label."""
+        """Stack quantiles of single rows as (n, K, Q); nan before the first label."""
         nothing = np.full((1, P[0].size, len(self._levels)), np.nan)
         return np.concatenate([nothing if d is None else d.reshape(nothing.shape) for d in D])
 
@@ -275,7 +275,7 @@ class Trial:
         return p
 
     def _blank(self, p: Array, y: Any) -> Array:
-        """Predictions of a learner that saw no label and cannot know yet how many outputs it will have."""
+        """Return the predictions of a learner that saw no label and cannot know yet how many outputs it will have."""
         if isinstance(self._inner, Tabled):
             return p
         if self._inner.labels == "class":
@@ -283,7 +283,7 @@ class Trial:
         return np.zeros(y.shape) if self._inner.labels == "real" and np.ndim(y) == 2 else p
 
     def _even(self) -> Array:
-        """Probabilities before any label: all alike."""
+        """Return probabilities before any label: all alike."""
         k = self._inner.classes or 2
         return np.full((1, k), 1.0 / k)
 
@@ -302,13 +302,13 @@ def _expect(learner: Learner | Model, delay: int) -> None:
 
 
 def _single(x: Any, y: Any) -> tuple[Any, Any]:
-    """One row of a block and its label, as `step` takes them."""
+    """Return one row of a block and its label, as `step` takes them."""
     row = x if isinstance(x, SparseRows) else x[0].copy()
     return row, None if y is None else y[0] if np.ndim(y) > 1 else float(y[0])
 
 
 def _stacked(parts: list[Array], missing: float) -> Array:
-    """Predictions of single rows as one block; `missing` stands for classes that had no output yet."""
+    """Stack predictions of single rows as one block; `missing` stands for classes that had no output yet."""
     if parts[0].ndim == 1:
         return np.concatenate(parts)
     block = np.full((len(parts), max(p.shape[1] for p in parts)), missing)

@@ -45,8 +45,7 @@ class Frequency(NamedTuple):
 
     @classmethod
     def between(cls, first: int, second: int, zone: str = "") -> Frequency:
-        """Return the frequency of two times: whole months where day and hour agree, whole days, or else their distance.
-        """
+        """Return the frequency of two times: whole months where day and hour agree, whole days, or the distance."""
         clocks = clock_times(np.array([first, second]), _zone_of(zone))
         a, b = (np.datetime64(int(t), "us").astype(object) for t in clocks)
         months = 12 * (b.year - a.year) + b.month - a.month

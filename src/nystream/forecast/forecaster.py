@@ -521,8 +521,7 @@ class Forecaster(Params):
         return low, high
 
     def forecast_quantile(self, q: Any, X: Any = None) -> Array:
-        """Return the quantiles (steps,) of the next labels at level q; several levels add a last axis. Changes nothing.
-        """
+        """Return the quantiles (steps,) of the next labels at level q (several: a last axis more). Changes nothing."""
         found = self._quantiles(as_levels(q), X)
         return found[0] if np.ndim(q) == 0 else found.T
 

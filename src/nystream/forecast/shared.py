@@ -124,8 +124,7 @@ class Shared(Member):
         self.gy_ = KEPT * self.gy_ + dg * (y - self.y_)
 
     def lesson(self) -> tuple[Any, float, float] | None:
-        """Return what the last label teaches the shared learner: inputs, label in units of the series, ratio; or None.
-        """
+        """Return what the last label teaches the shared learner: inputs, label in the series' units, ratio; or None."""
         return self._lesson
 
     def forecast(self, origin: Origin) -> Array:

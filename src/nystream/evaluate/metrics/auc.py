@@ -119,7 +119,7 @@ class AUC(Metric):
 
 
 def _ties(rows: Array) -> tuple[Array, Array]:
-    """Weights of the two classes in each group of equal scores, by rising score."""
+    """Return the weights of the two classes in each group of equal scores, by rising score."""
     if not len(rows):
         return np.zeros(0), np.zeros(0)
     rows = rows[np.argsort(rows[:, 1], kind="stable")]
@@ -129,7 +129,7 @@ def _ties(rows: Array) -> tuple[Array, Array]:
 
 
 def _area(pos: Array, neg: Array) -> float:
-    """P(score of a positive > score of a negative) + 1/2 P(same group); pos, neg are weights by rising score."""
+    """Return P(score of a positive > score of a negative) + 1/2 P(same group); pos, neg are weights by rising score."""
     both = pos.sum() * neg.sum()
     below = np.cumsum(neg) - neg
     return float(pos @ (below + 0.5 * neg) / both) if both > 0 else float("nan")

@@ -98,6 +98,6 @@ class OfLast(_Share):
 
 
 def _running(start: Array, rows: Array) -> Array:
-    """(n + 1, q): the start, then the sums after each row, added one by one."""
+    """Return sums (n + 1, q): the start, then the sums after each row, added one by one."""
     sums: Array = np.add.accumulate(np.vstack([start, rows]), axis=0)
     return sums

@@ -38,7 +38,7 @@ class Meter(Params):
     name: ClassVar[str]
 
     def __init__(self) -> None:
-        """Meters have no parameters."""
+        """Take no parameters."""
 
     @property
     def direction(self) -> Direction | None:
@@ -144,12 +144,12 @@ class Shares(Meter):
 
     @staticmethod
     def parts_of(learner: Any) -> dict[str, float]:
-        """The shares by name; none if the learner has none."""
+        """Return the shares by name; none if the learner has none."""
         raise NotImplementedError
 
     @classmethod
     def parts(cls, columns: Iterable[str]) -> dict[str, str]:
-        """The columns of shares among these, by the name of the part."""
+        """Return the columns of shares among these, by the name of the part."""
         start = f"{cls.name}["
         return {column[len(start) : -1]: column for column in columns if column.startswith(start)}
 

@@ -46,7 +46,7 @@ class OfQuantiles(Mean):
         return np.where(known, terms, np.nan)[:, None]
 
     def _of(self, y: Array, q: Array) -> Array:
-        """(n, K) from labels (n, K) and quantiles (n, K, Q)."""
+        """Return an array (n, K) from labels (n, K) and quantiles (n, K, Q)."""
         raise NotImplementedError
 
     def _absorb(self, T: Array, w: Array) -> None:

@@ -62,9 +62,10 @@ class ROC:
         return _share(float(0.5 * (positive @ negative)), self.counts)
 
     def curve(self) -> tuple[Array, Array, Array]:
-        """False positive rates, true positive rates and thresholds, from (0, 0) to (1, 1).
+        """Return false positive rates, true positive rates and thresholds, from (0, 0) to (1, 1).
 
-        Positive is what scores at least the threshold; the first threshold is infinity. NaN rates without one of each.
+        A score is positive if it is at least the threshold; the first threshold is infinity. Rates are NaN unless both
+        classes have occurred.
         """
         occupied = np.flatnonzero(self._counts.any(axis=0))[::-1]
         negative, positive = (np.r_[0.0, np.cumsum(c[occupied])] for c in self._counts)
@@ -74,7 +75,7 @@ class ROC:
 
 
 def _bins(scores: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
-    """Leading bits of float32 as whole numbers in the order of the scores; those of negative numbers are turned."""
+    """Return the leading bits of the scores as float32, as whole numbers that sort as the scores do."""
     with np.errstate(over="ignore"):
         single = np.asarray(scores, dtype=np.float32) + np.float32(0)  # -0 becomes 0
     if np.isnan(single).any():
@@ -85,7 +86,7 @@ def _bins(scores: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
 
 
 def _edges(bins: npt.NDArray[Any]) -> Array:
-    """The smallest score of each bin."""
+    """Return the smallest score of each bin."""
     ordered = bins.astype(np.uint32) << np.uint32(SHIFT)
     bits = np.where(ordered >> 31, ordered & np.uint32((1 << 31) - 1), ~ordered)
     return np.ascontiguousarray(bits.astype(np.uint32)).view(np.float32).astype(np.float64)

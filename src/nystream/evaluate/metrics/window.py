@@ -80,7 +80,7 @@ class Windowed(Metric):
         self._value = None
 
     def _rows(self) -> Array | None:
-        """Weights and terms in order of arrival."""
+        """Return weights and terms in order of arrival."""
         if self.ring_ is None:
             return None
         place = self.n_ % self.size

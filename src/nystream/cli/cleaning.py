@@ -115,9 +115,7 @@ class Cleaner:
         return Y, batch.bad_cells + len(fractions), [*bad, *fractions.tolist()]
 
     def summary(self, unreadable: Sequence[str] = ()) -> list[str]:
-        """Return lines that say how many cells and rows were not learnt as they are; `unreadable` are rows of the
-        reader.
-        """
+        """Return lines that count cells and rows not learnt as they are; `unreadable` are rows of the reader."""
         lines = []
         if self.bad_cells:
             cells = "1 cell does not fit its column and counts"

@@ -125,7 +125,7 @@ class Progress:
 
 
 def _tables(stream: RowSource, block: int) -> Iterator[tuple[Any, Any]]:
-    """Yield columns and labels of each block: values as the file has them, labels as numbers where the first ones are."""
+    """Yield columns and labels of each block: values as the file has them, labels as numbers if the first are."""
     numeric, labelled = True, False
     for rows, found in stream.blocks(block):
         if not labelled:

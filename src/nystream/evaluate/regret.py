@@ -124,9 +124,7 @@ class Hindsight:
         return float(np.log1p(self.values / positive("lam", lam)).sum())
 
     def online_dimension(self, lam: float) -> float:
-        """Return d_onl = sum of s_t/(1 + s_t), with s_t the leverage of row t given those before it; depends on the
-        order.
-        """
+        """Return d_onl = sum of s_t/(1 + s_t), with s_t the leverage of row t given those before it."""
         if not len(self.values):
             return 0.0
         solver = AWV(lam)

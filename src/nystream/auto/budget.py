@@ -189,7 +189,7 @@ class Need(NamedTuple):
         return largest_bytes(recipe, self.d, self.outputs, codes=self.codes, more=self.more)
 
     def fits(self, recipe: Recipe) -> bool:
-        """Whether the model, and the candidate if there is to be one, stay within the share of the budget."""
+        """Return whether the model, and its candidate if there is to be one, stay within the share of the budget."""
         room = 0.0
         if self.has_candidate:
             second = recipe.resized(rough=0, change=0).scaled(CANDIDATE, CANDIDATE)

@@ -152,7 +152,7 @@ class Ensemble(Params):
         return (recipe.ring if self.warm and self.begun_ != recipe.warmup else recipe.warmup) + recipe.late
 
     def until_event(self) -> int:
-        """Rows until the next refit begins, or until one that waits can begin."""
+        """Return how many rows remain until the next refit begins, or until one that waits can begin."""
         if self.warm:
             events = [self.every - self.count_ % self.every]
             if grows := self.expert_set_.recipe.grows:

@@ -204,7 +204,7 @@ class LabelFilter(Params):
         return np.where(self.is_heavy, np.clip(y, p - self.limit_, p + self.limit_), np.nan)
 
     def _are_alike(self, residual: Array, least: Array) -> NDArray[np.bool_]:
-        """(K,) whether the last residuals and this one are beyond `least` on the same side, and of similar size."""
+        """Return (K,) whether the last residuals and this one exceed `least` on one side, and are of similar size."""
         side = np.sign(residual)
         if not (side * residual > least).any():
             return np.zeros(self.outputs, dtype=bool)
@@ -212,7 +212,7 @@ class LabelFilter(Params):
         return (sizes.min(axis=0) > least) & (sizes.max(axis=0) <= FILTER.times * sizes.min(axis=0))
 
     def _is_signal(self, y: Array, p: Array, far: Array, reach: Array, unclipped: Array) -> NDArray[np.bool_]:
-        """(K,) whether the part of the labels that winsorising takes away is signal, so that labels must stay.
+        """Return (K,) whether the part of the labels that winsorising takes away is signal, so that labels must stay.
 
         It is signal if its mean over the kept rows and this one is not 0: the noise is skewed, and the mean of the
         labels is wanted. It is also signal if labels follow each other and outliers move the labels after them. A
@@ -269,7 +269,7 @@ class LabelFilter(Params):
         self.labels_.extend(Y)
 
     def variance(self, least: Array) -> Array:
-        """(K,) estimated variance of Huber's estimate over the last residuals; none is clipped to less than `least`."""
+        """Return the (K,) estimated variance of Huber's estimate of the last residuals; it clips only above `least`."""
         sizes = np.abs(self.past_.last(self.window)[:, self.outputs :])
         return cuts(sizes, medians(sizes), least, REACHES, FILTER.half)[2]
 
@@ -426,7 +426,7 @@ def _fit(others: LeaveOneOut, labels: LabelFilter, y: Array, plain: Array, least
 
 
 def _are_far(labels: Array, w: Array | None) -> NDArray[np.bool_]:
-    """(K,) whether labels lie far out, on both sides."""
+    """Return (K,) whether labels lie far out, on both sides."""
     (low, high), (least, most) = fences(labels, w, **BOTH_SIDES), fences(labels, w, **USUAL)
     both: NDArray[np.bool_] = (labels < low).any(axis=0) & (labels > high).any(axis=0)
     return both & ((labels < least) | (labels > most)).any(axis=0)
@@ -484,10 +484,10 @@ class LeaveOneOut:
         self.squares = self.V * self.V
 
     def leverages(self, lam: float, most: float) -> Array:
-        """(n,) leverages, at most `most`."""
+        """Return the (n,) leverages, at most `most`."""
         return np.minimum(self.squares @ (1.0 / (self.S + lam)), most)
 
     def predict(self, t: Array, lam: float, leverages: Array) -> Array:
-        """(n,) leave-one-out predictions if the labels are t."""
+        """Return the (n,) leave-one-out predictions for labels t."""
         fit = self.V @ ((self.V.T @ (self.root * t)) / (self.S + lam)) / self.root
         return (fit - leverages * t) / (1.0 - leverages)

@@ -100,7 +100,7 @@ class LinearMoments(Params):
         self.bounds_ = np.stack([mean, mean - reach, mean + reach])
 
     def grow(self, targets: int) -> None:
-        """More classes: the code of every label so far was -1 in the new columns."""
+        """Add classes: the code of every label so far was -1 in the new columns."""
         more = targets - self.sums_.shape[1]
         self.sums_ = np.hstack([self.sums_, np.repeat(-self.products_[:, :1], more, axis=1)])
         self.solve()
@@ -108,7 +108,7 @@ class LinearMoments(Params):
             self.weights_ = np.zeros_like(self.sums_)
 
     def widen(self, columns: int) -> None:
-        """More columns, which were missing so far."""
+        """Add columns, which were missing so far."""
         more, before = columns - len(self.origin_), len(self.products_)
         self.products_ = np.pad(self.products_, ((0, 2 * more), (0, 2 * more)))
         self.sums_ = np.pad(self.sums_, ((0, 2 * more), (0, 0)))
@@ -122,7 +122,7 @@ class LinearMoments(Params):
         self.bounds_ = np.hstack([self.bounds_, free])
 
     def _inputs(self, X: Array) -> Array:
-        """(n, 1 + 2 D) the constant, then each column minus its origin, clipped, and its indicator."""
+        """Return (n, 1 + 2 D): the constant, then each column minus its origin, clipped, and its indicator."""
         U = np.clip(X, -LARGEST, LARGEST) - self.origin_
         mean, low, high = self.bounds_
         Z = np.ones((len(X), 1 + 2 * X.shape[1]))

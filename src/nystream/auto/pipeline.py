@@ -378,10 +378,10 @@ class Pipeline(Params):
         return P
 
     def _attend(self, P: Array, Y: Array, ensembles: list[Ensemble], moved: bool) -> None:
-        """After a block: record it, begin, continue or swap in refits, and take snapshots.
+        """Record a block that was learnt, begin, continue or swap in refits, and take snapshots.
 
-        `ensembles`: those that there were before the block, too; new ones are attended to after the next block.
-        `moved`: whether others came or went.
+        `ensembles` are those that existed before the block; new ones are attended to after the next block. `moved` says
+        whether others came or went.
         """
         turn, drift, alone = self._turns.writing, self.drift_, self.candidate is None
         if self.label_filter_ is not None:
@@ -455,9 +455,9 @@ class Pipeline(Params):
         return label[None], None if alarm_label is None else alarm_label[None]
 
     def _trust_labels(self, Y: Array, rows: int, after: int) -> None:
-        """After a drift alarm: keep the labels of the last rows as they came, unless tails were heavy before.
+        """Keep the labels of the last rows as they came after a drift alarm, unless tails were heavy before.
 
-        Y are the last of them. A refit that is under way uses them: then they stay as they are.
+        Y are the last of them. If a refit under way uses these labels, they stay as they are.
         """
         if self.label_filter_ is None or not self.label_filter_.trust_since_change(rows, len(Y), after):
             return

@@ -142,13 +142,13 @@ class PooledAuto(Learner):
         return type(self)(**{**self.clone().get_params(deep=False), "task": "classification"})
 
     def probabilities(self, X: Any, ahead: int | None = None) -> Array:
-        """(n, K) probabilities of the classes, rows summing to 1."""
+        """Return (n, K) probabilities of the classes; rows sum to 1."""
         self._require("probabilities")
         checked_ahead(ahead)  # rows in many places have no common order: all are later rows
         return np.exp(self.predict_clean(as_block(X, self.d_ or None, missing=True)))
 
     def predict_interval(self, X: Any, coverage: float = 0.9, ahead: int | None = None) -> tuple[Array, Array]:
-        """Ends, shaped as predictions: of one width for all rows, the quantile of the held-back residuals' sizes."""
+        """Return the ends of intervals, shaped as predictions; their width is a quantile of held-back residuals."""
         self._require("predict_interval")
         checked_ahead(ahead)
         positive("coverage", coverage, below=1.0)
@@ -156,7 +156,7 @@ class PooledAuto(Learner):
         return self._outward(low), self._outward(high)
 
     def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
-        """What a share q of labels are below, shaped as predictions: as far for all rows, and as far to both sides.
+        """Return what a share q of labels are below, shaped as predictions: equally far for all rows and to both sides.
 
         With a list of levels one more axis, the last. See `symmetric`.
         """
@@ -166,14 +166,14 @@ class PooledAuto(Learner):
         return found[0] if np.ndim(q) == 0 else np.stack(found, axis=-1)
 
     def _quantiles(self, X: Any, levels: Array) -> list[Array]:
-        """(n, K) for every level."""
+        """Return (n, K) for every level."""
         if not self.d_:
             raise ValueError("intervals and quantiles need a model that was fitted")
         P = self.predict_clean(as_block(X, self.d_, missing=True))
         return [P + away for away in symmetric(self.residuals_, levels).T]
 
     def weights(self) -> dict[str, float]:
-        """How much each ridge moves the prediction: shares by name that sum to 1."""
+        """Return how much each ridge moves the prediction: shares by name that sum to 1."""
         if not self.d_:
             return {}
         inner = self.stacker_.weights_[0]
@@ -348,7 +348,7 @@ class PooledAuto(Learner):
         return self._shown(self.stacker_.run(F, Y[:, 0] if self._codes else T, weights)[:, 0])
 
     def _outputs(self, X: Array) -> Array:
-        """(n, E, C) outputs of the members."""
+        """Return the (n, E, C) outputs of the members."""
         A = self._augmented(X)
         return self._bounded(
             np.stack([m.predict(self.views_[self.seen_in_[name]](A)) for name, m in self.members_.items()], axis=1)
@@ -367,7 +367,7 @@ class PooledAuto(Learner):
         return np.log(np.maximum(P, 1e-300)) if self._codes else P * self.scale_ + self.shift_
 
     def _targets(self, Y: Array) -> Array:
-        """(n, C) what members learn: standardised labels, or codes -1/+1, one of two classes."""
+        """Return (n, C) what members learn: standardised labels, or codes -1/+1, of two classes only one."""
         if not self._codes:
             return (np.clip(Y, *self.fences_) - self.shift_) / self.scale_
         codes = np.where(np.arange(self.outputs_) == Y, 1.0, -1.0)
@@ -377,7 +377,7 @@ class PooledAuto(Learner):
         return self.members_[name]._features(self.views_[self.seen_in_[name]](self._augmented(X)))
 
     def _augmented(self, X: Array) -> Array:
-        """Indicators of missing values, 0 or 1, before the columns."""
+        """Return the columns with indicators of missing values, 0 or 1, before them."""
         if not len(self.holes_):
             return X
         return np.hstack([np.isnan(X[:, self.holes_.astype(np.intp)]).astype(np.float64), X])
@@ -408,7 +408,7 @@ def _copied(G: Array, b: Array) -> Task[Sums]:
 
 
 def symmetric(sizes: Array, levels: Array) -> Array:
-    """(K, Q) quantiles of residuals that are distributed alike to both sides, from sorted sizes (n, K).
+    """Return (K, Q) quantiles of residuals that are distributed alike to both sides, from sorted sizes (n, K).
 
     Between those of (1 - c)/2 and (1 + c)/2 lies the next with probability c where all are exchangeable, and at most
     1/(n + 1) more: it is the ceil((n + 1) c)-th smallest size, infinite where there are fewer.

@@ -146,7 +146,7 @@ class NumberStack(Params):
         return Answers(found.P, found.spread)
 
     def move(self) -> None:
-        """Its stacker moves its weights by itself."""
+        """Do nothing: the stacker moves its weights by itself."""
 
     @property
     def nbytes(self) -> int:

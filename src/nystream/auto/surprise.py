@@ -59,7 +59,10 @@ class Surprise(NamedTuple):
 
 
 def _scores(noise: Any) -> np.ndarray | None:
-    """Sizes (K, n) of the scores that `Auto` keeps for its intervals, oldest first; None while there are too few."""
+    """Return the sizes (K, n) of the scores that `Auto` keeps for its intervals; None while there are too few.
+
+    The oldest come first.
+    """
     if not isinstance(noise, ResidualQuantiles) or noise.marks_[0] < RULES.fewest:
         return None
     n = int(min(noise.marks_[0], noise.window))
@@ -138,12 +141,12 @@ class Runs(Params):
         return alarm
 
     def alarms(self) -> list[Alarm]:
-        """The last 256 alarms, in order."""
+        """Return the last 256 alarms, in order."""
         return [Alarm(*alarm) for alarm in self.alarms_]
 
 
 def _in_units(size: float, scale: float) -> float:
-    """The size of an error in units of the usual one; infinite where there was none before."""
+    """Return the size of an error in units of the usual one; infinite where there was none before."""
     if size == 0:
         return 0.0
     return size / scale if scale > 0 else math.inf
@@ -200,11 +203,11 @@ class Surprises(Params):
         return alarm
 
     def last(self) -> Surprise:
-        """The surprise of the last label."""
+        """Return the surprise of the last label."""
         return Surprise(*self.last_)
 
     def alarms(self) -> list[Alarm]:
-        """The last 256 alarms, in order."""
+        """Return the last 256 alarms, in order."""
         return self.runs_.alarms()
 
     @property

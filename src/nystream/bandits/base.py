@@ -52,15 +52,15 @@ class Bandit(Params):
 
     # -- what users call ---------------------------------------------------------------------------------------------
     def choose(self, arms: Any) -> int:
-        """The index of the arm (row) with the largest upper confidence bound; the first of equal ones."""
+        """Return the index of the arm (row) with the largest upper confidence bound; the first of equal ones."""
         return int(np.argmax(self.upper_bound(arms)))
 
     def choose_batch(self, arms: Any, size: int) -> list[int]:
-        """Indices of up to `size` arms to pull before the next reward is known, in order; an arm may come twice.
+        """Return indices of up to `size` arms to pull before the next reward is known, in order; an arm may come twice.
 
         Means stay as they are. Widths shrink as if the arms chosen before had been pulled, so that the next one is
-        elsewhere. `BKB` ends the batch early, when it would sample its atoms again; `KernelUCB` does not: its bounds
-        are about arms that are chosen one by one.
+        elsewhere. `BKB` ends the batch early, when it would sample its atoms again; `KernelUCB` does not, because its
+        bounds hold for arms that are chosen one by one.
         """
         arms = self._arms(arms)
         twin = copy.deepcopy(self)
@@ -90,15 +90,15 @@ class Bandit(Params):
         self.n_seen_ += 1
 
     def predict(self, arms: Any) -> Array:
-        """Estimated mean rewards of arms, (n,)."""
+        """Return the estimated mean rewards of arms, (n,)."""
         return self._ask_any(self._arms(arms))[0]
 
     def width(self, arms: Any) -> Array:
-        """sqrt(phi(x)' A^-1 phi(x)) of arms, (n,): how little was learnt about them."""
+        """Return sqrt(phi(x)' A^-1 phi(x)) of arms, (n,): how little was learnt about them."""
         return np.sqrt(self._ask_any(self._arms(arms))[1])
 
     def upper_bound(self, arms: Any) -> Array:
-        """mean + beta width of arms, (n,): what `choose` maximises."""
+        """Return mean + beta width of arms, (n,), which `choose` maximises."""
         mean, square = self._ask_any(self._arms(arms))
         return np.asarray(mean + self._beta() * np.sqrt(square))
 
@@ -121,7 +121,7 @@ class Bandit(Params):
         persist.save(self, path)
 
     def to_bytes(self) -> bytes:
-        """The bandit in the format of `save`; `nystream.from_bytes` reads it."""
+        """Return the bandit in the format of `save`; `nystream.from_bytes` reads it."""
         return persist.to_bytes(self)
 
     # -- what subclasses implement -------------------------------------------------------------------------------------
@@ -129,19 +129,19 @@ class Bandit(Params):
         raise NotImplementedError
 
     def _ask(self, X: Array) -> tuple[Array, Array]:
-        """Means and squared widths of clean rows, once started."""
+        """Return means and squared widths of clean rows, once started."""
         raise NotImplementedError
 
     def _learn(self, x: Array, reward: float, square: float) -> None:
-        """One round; `square` is the squared width before it."""
+        """Learn one round; `square` is the squared width before it."""
         raise NotImplementedError
 
     def _radius(self) -> float:
-        """The beta of the theory, now."""
+        """Return the present beta of the theory."""
         raise NotImplementedError
 
     def _is_stale(self) -> bool:
-        """Whether too much was chosen since the last reward that counts."""
+        """Return whether too much was chosen since the last reward that counts."""
         return False
 
     def _pretend(self, x: Array, mean: float, square: float) -> None:

@@ -154,7 +154,7 @@ class BKB(Bandit):
         self._follow(x, mean, square)
 
     def _place_of(self, x: Array) -> int:
-        """The row of `points_` that is x, which is added where it is new."""
+        """Return the row of `points_` that is x, which is added where it is new."""
         key = (x + 0.0).tobytes()  # -0.0 is 0.0
         if key not in self._places:
             self._places[key] = self.points_.n

@@ -40,16 +40,16 @@ class AsyncClient:
         self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout, trust_env=False)
 
     def model(self, name: str, key: str | None = None) -> AsyncModel:
-        """The model of that name, or of one key of it."""
+        """Return the model of that name, or of one key of it."""
         return AsyncModel(self, name, key)
 
     async def models(self) -> list[dict[str, Any]]:
-        """All models, a few numbers of each."""
+        """Return all models, a few numbers of each."""
         found: list[dict[str, Any]] = (await self.ask(Ask("GET", "/models")))["models"]
         return found
 
     async def ask(self, ask: Ask) -> Any:
-        """The answer to a request, which may be repeated."""
+        """Send a request, which may be repeated, and return its answer."""
         return json.loads((await self._sent(ask)).content)
 
     async def call(self, asks: Iterable[Ask], key: str | None = None) -> AsyncIterator[dict[str, Any]]:
@@ -107,7 +107,7 @@ class AsyncModel:
         await self._client.ask(Ask("PUT", self._path, content, {"Content-Type": "application/json"}))
 
     async def predict(self, rows: Any, ahead: int | None = None) -> Any:
-        """Predictions: numbers (n,), (n, K) of several targets, or names of classes.
+        """Return predictions: numbers (n,), (n, K) for several targets, or names of classes.
 
         ahead=None: each row is some later row; ahead=1: each is the next one, as in `step`.
         """
@@ -115,7 +115,8 @@ class AsyncModel:
         return predictions((await self.ask(rows, **options))["predictions"])
 
     async def ask(self, rows: Any, **options: Any) -> dict[str, Any]:
-        """Predictions with probabilities=True, interval=0.9, quantiles=[0.1, 0.9], explain=True, snapshot=ID, ahead=1.
+        """Predict with more answers: probabilities=True, interval=0.9, quantiles=[0.1, 0.9], explain=True, snapshot=ID,
+        ahead=1.
 
         With ids=[...] or remember=True labels may come later.
         """
@@ -140,19 +141,19 @@ class AsyncModel:
         return (learning(self._path, *block, step=step) for block in blocks(rows, y, weights))
 
     async def step(self, row: Any, y: Any = None, weight: float = 1.0, *, key: str | None = None) -> Any:
-        """`run` on one row. Equal rows each count; one that failed is repeated safely only with a `key` of its own."""
+        """Call `run` on one row. Equal rows each count; a failed one is repeated safely only with its own `key`."""
         rows = [row] if isinstance(row, dict) else row[None] if isinstance(row, np.ndarray) and row.ndim == 1 else row
         weights = None if weight == 1.0 else [weight]
         ask = learning(self._path, rows, None if y is None else [y], weights, step=True)
         return (await self._client.ask(single(ask, key)))["predictions"][0]
 
     async def label(self, id: str, y: Any) -> int:
-        """The label of a prediction that was remembered under that id."""
+        """Send the label of a prediction that was remembered under that id."""
         content = json.dumps({"id": id, "label": y}).encode()
         row: int = (await self._client.ask(labelled(self._path, content)))["row"]
         return row
 
     async def describe(self) -> dict[str, Any]:
-        """What the server says of it."""
+        """Return the server's description of the model."""
         found: dict[str, Any] = await self._client.ask(Ask("GET", self._path))
         return found

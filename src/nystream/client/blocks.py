@@ -39,7 +39,7 @@ class Body(NamedTuple):
 
 
 def body(rows: Any, labels: Any = None, weights: Any = None, options: dict[str, Any] | None = None) -> Body:
-    """The body of a request."""
+    """Return the body of a request."""
     table = _table(rows)
     parts = None if labels is None else label_columns(labels, table.n)
     if table.n < ARROW_FROM or not table.named:
@@ -69,7 +69,7 @@ def _json(table: Table, parts: list[Any] | None, weights: Any, options: dict[str
 
 
 def _plain(values: Any) -> list[Any]:
-    """Values that JSON has; what is missing is null."""
+    """Return values that JSON has; what is missing is null."""
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
         return [None if np.isnat(v) else str(v) for v in values]
     listed = values.tolist() if hasattr(values, "tolist") else list(values)
@@ -119,7 +119,7 @@ def _as_text(value: Any) -> str:
 
 
 def predictions(values: list[Any]) -> Any:
-    """A list of the server as a model gives it: numbers (n,) or (n, K), or names of classes."""
+    """Convert a list of the server to what a model returns: numbers (n,) or (n, K), or names of classes."""
     kinds = set(map(type, values))
     if float in kinds and kinds <= {float, int, type(None)}:
         return np.array([math.nan if v is None else v for v in values])
@@ -131,7 +131,7 @@ def predictions(values: list[Any]) -> Any:
 
 
 def place(name: str, key: str | None = None) -> str:
-    """The path of a model, or of one of its keys."""
+    """Return the path of a model, or of one of its keys."""
     for part in (name, key):
         if part is not None and ("/" in part or part in ("", ".", "..")):
             raise ValueError(f"{part!r} cannot be the name or key of a model: it has a slash, or is dots alone")
@@ -140,7 +140,7 @@ def place(name: str, key: str | None = None) -> str:
 
 
 def extra(name: str) -> Any:
-    """A package of the extra `client`, which is imported when it is needed."""
+    """Import a package of the extra `client` when it is needed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -148,7 +148,7 @@ def extra(name: str) -> Any:
 
 
 def failure(status: int, content: bytes) -> Refused:
-    """What a server said when it refused."""
+    """Return the error for a refusal, with the server's words."""
     try:
         message = str(json.loads(content)["error"])
     except (ValueError, KeyError, TypeError):

@@ -39,7 +39,7 @@ class Keys:
         return self._completed.get(first, 0)
 
     def is_repeat(self, first: bytes) -> bool:
-        """Whether such a call has failed here before, so that its repetition is expected."""
+        """Return whether such a call has failed here before, so that its repetition is expected."""
         return first in self._failed
 
     def begin(self, first: bytes) -> None:
@@ -88,7 +88,7 @@ class Call:
         self._repeated += rows if repeated else 0
 
     def complete(self) -> None:
-        """All requests are answered. Warn if the server knew some of them from a call that is not known here."""
+        """Finish the call; warn if the server knew some of its requests from a call that is unknown here."""
         if self._first is not None:
             self._keys.complete(self._first)
         if self._repeated and not self._expected and self._given is None:

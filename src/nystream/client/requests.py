@@ -67,7 +67,7 @@ def _posted(path: str, found: Body) -> Ask:
 
 
 def blocks(rows: Any, labels: Any, weights: Any, size: int = BLOCK) -> Iterator[tuple[Any, Any, Any]]:
-    """Rows, labels and weights in blocks."""
+    """Yield rows, labels and weights in blocks."""
     table = read(rows)
     parts = None if labels is None else label_columns(labels, table.n)
     for start in range(0, table.n, size):

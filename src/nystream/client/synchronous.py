@@ -58,24 +58,24 @@ class Client:
         self._http = httpx.Client(base_url=url, headers=headers, timeout=timeout, trust_env=False)
 
     def model(self, name: str, key: str | None = None) -> RemoteModel:
-        """The model of that name, or of one key of it; whether there is one shows when it is used."""
+        """Return the model of that name, or of one key of it; a request shows whether it exists."""
         return RemoteModel(self, name, key)
 
     def models(self) -> list[dict[str, Any]]:
-        """All models, a few numbers of each."""
+        """Return all models, a few numbers of each."""
         found: list[dict[str, Any]] = self.ask(Ask("GET", "/models"))["models"]
         return found
 
     def names(self) -> list[str]:
-        """The names of the models that the server has."""
+        """Return the names of the models that the server has."""
         return [found["name"] for found in self.models()]
 
     def ask(self, ask: Ask) -> Any:
-        """The answer to a request, which may be repeated."""
+        """Send a request, which may be repeated, and return its answer."""
         return json.loads(self.content(ask))
 
     def content(self, ask: Ask) -> bytes:
-        """The same as bytes."""
+        """Send a request and return its answer as bytes."""
         return self._sent(ask).content
 
     def call(self, asks: Iterable[Ask], key: str | None = None) -> Iterator[dict[str, Any]]:
@@ -136,7 +136,7 @@ class RemoteModel:
         self._client.ask(Ask("PUT", self._path, content, {"Content-Type": kind}))
 
     def predict(self, rows: Any, ahead: int | None = None) -> Any:
-        """Predictions: numbers (n,), (n, K) of several targets, or names of classes.
+        """Return predictions: numbers (n,), (n, K) for several targets, or names of classes.
 
         ahead=None: each row is some later row; ahead=1: each is the next one, as in `step`.
         """
@@ -144,7 +144,8 @@ class RemoteModel:
         return predictions(self.ask(rows, **options)["predictions"])
 
     def ask(self, rows: Any, **options: Any) -> dict[str, Any]:
-        """Predictions with probabilities=True, interval=0.9, quantiles=[0.1, 0.9], explain=True, snapshot=ID, ahead=1.
+        """Predict with more answers: probabilities=True, interval=0.9, quantiles=[0.1, 0.9], explain=True, snapshot=ID,
+        ahead=1.
 
         With ids=[...] or remember=True labels may come later.
         """
@@ -176,7 +177,7 @@ class RemoteModel:
         return (learning(self._path, *block, step=step) for block in blocks(rows, y, weights))
 
     def step(self, row: Any, y: Any = None, weight: float = 1.0, *, key: str | None = None) -> Any:
-        """`run` on one row. Equal rows each count; one that failed is repeated safely only with a `key` of its own."""
+        """Call `run` on one row. Equal rows each count; a failed one is repeated safely only with its own `key`."""
         rows = [row] if isinstance(row, dict) else row[None] if isinstance(row, np.ndarray) and row.ndim == 1 else row
         weights = None if weight == 1.0 else [weight]
         return self.send(rows, None if y is None else [y], weights, step=True, key=key)["predictions"][0]
@@ -213,13 +214,13 @@ class RemoteModel:
         return 0, ""
 
     def label(self, id: str, y: Any) -> int:
-        """The label of a prediction that was remembered under that id."""
+        """Send the label of a prediction that was remembered under that id."""
         content = json.dumps({"id": id, "label": y}).encode()
         row: int = self._client.ask(labelled(self._path, content))["row"]
         return row
 
     def describe(self) -> dict[str, Any]:
-        """What the server says of it."""
+        """Return the server's description of the model."""
         found: dict[str, Any] = self._client.ask(Ask("GET", self._path))
         return found
 

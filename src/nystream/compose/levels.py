@@ -43,7 +43,7 @@ class FixedStep(Params):
         return self.level_
 
     def learn(self, rank: Array) -> None:
-        """One round with these ranks (K,)."""
+        """Learn one round with these ranks (K,)."""
         self.level_ = self.level_ + self.step * (self.miss - (self.level_ >= rank))
 
     def bound(self, n: int) -> float:
@@ -109,7 +109,7 @@ class ManySteps(Params):
         return np.where(self.excess_ > slack, -1.0, np.where(self.excess_ < -slack, 2.0, mean))
 
     def learn(self, rank: Array) -> None:
-        """One round with these ranks (K,)."""
+        """Learn one round with these ranks (K,)."""
         self.excess_ = self.excess_ + ((self.level >= rank) - self.miss)
         above = self.levels_ - rank
         weights = self.weights_ * np.exp(-self._eta * np.maximum(-self.miss * above, (1 - self.miss) * above))

@@ -155,7 +155,7 @@ class Batch:
 
 
 def is_table(X: Any) -> bool:
-    """Whether X has named columns: a mapping of names to arrays, a frame, or a batch."""
+    """Return whether X has named columns: a mapping of names to arrays, a frame, or a batch."""
     return isinstance(X, (Batch, Mapping)) or (hasattr(X, "items") and hasattr(X, "columns"))
 
 

@@ -46,7 +46,7 @@ class SparseRows:
 
     @classmethod
     def joined(cls, parts: Sequence[SparseRows]) -> SparseRows:
-        """The rows of several blocks."""
+        """Join the rows of several blocks."""
         if len(parts) == 1:
             return parts[0]
         before = np.cumsum([0, *(len(part.values) for part in parts)]).tolist()
@@ -59,7 +59,7 @@ class SparseRows:
         )
 
     def toarray(self) -> Array:
-        """(n, d) dense rows."""
+        """Return the rows as a dense array (n, d)."""
         X, counts = np.zeros(self.shape), self.end - self.begin
         places = np.repeat(self.begin - np.cumsum(counts) + counts, counts) + np.arange(int(counts.sum()))
         rows = np.repeat(np.arange(len(self)), counts)

@@ -92,7 +92,7 @@ def _check_names(names: list[Any]) -> None:
 
 
 def _are_written_numbers(labels: list[Any]) -> bool:
-    """Whether all labels are texts of numbers, and one is more than digits: they are no codes of classes."""
+    """Return whether all labels are texts of numbers and not codes of classes: one has more than digits."""
     if not all(isinstance(label, str) for label in labels):
         return False
     numbers = [parse_number(label) for label in labels]

@@ -93,11 +93,11 @@ class PlainExpansion(Expansion):
 
     # -- values --------------------------------------------------------------------------------------------------------
     def values(self, X: Array) -> Array:
-        """(n, m) kernel values with the stored points."""
+        """Return the (n, m) kernel values with the stored points."""
         return self._between(X, self._points) if len(self) else np.zeros((len(X), 0))
 
     def gram(self) -> Array:
-        """(m, m) kernel values between the stored points."""
+        """Return the (m, m) kernel values between the stored points."""
         return self.values(self._points)
 
     def predict(self, X: Array) -> Array:

@@ -163,7 +163,7 @@ class SQUEAK(Params):
         return self
 
     def leverage(self, X: Any) -> Array:
-        """(n,) phi(x)' (sum w phi phi' + ridge I)^-1 phi(x): how little the atoms say about a row."""
+        """Return (n,) phi(x)' (sum w phi phi' + ridge I)^-1 phi(x): how little the atoms say about a row."""
         self._check_started()
         return self._factor(1.0).leverage(as_block(X, self.d_))
 
@@ -172,7 +172,7 @@ class SQUEAK(Params):
         return self._factor(1.0).effective_dimension if self.n else 0.0
 
     def _key(self) -> dict[str, Any]:
-        """What must agree in dictionaries that merge."""
+        """Return the parameters that must agree in dictionaries that merge."""
         return {name: value for name, value in self.get_params(deep=False).items() if name not in ("seed", "block")}
 
     def _take(self, X: Array, odds: Array, copies: npt.NDArray[np.int64]) -> None:
@@ -188,7 +188,7 @@ class SQUEAK(Params):
         return factor
 
     def _thin(self, inflation: float) -> None:
-        """Lower the probabilities to the scores, the ridge counted `inflation` times inside; atoms may go."""
+        """Lower the probabilities to the scores, with `inflation` times the ridge inside; atoms may go."""
         if not self.n:
             return
         # own_leverage has the weight of the atom and the ridge inside: the score has neither

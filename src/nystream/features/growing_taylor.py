@@ -159,7 +159,7 @@ class GrowingTaylor(FeatureMap):
         return Taylor(self.kernel, degree=degree, centre=self.centre, max_features=self.max_features)
 
     def _wanted(self, radius: float, rows: int) -> int:
-        """The smallest degree from the present one on with n tail(R) <= lam/n, or the largest that is allowed."""
+        """Return the smallest degree from the present one on with n tail(R) <= lam/n, or the largest allowed."""
         kernel, factor = self._gaussian
         n, u2, degree = max(FIRST, 2 ** math.ceil(math.log2(rows))), (radius / kernel.sigma) ** 2, self.degree
         while n * factor * float(special.pdtrc(degree, u2)) > self.lam / n:

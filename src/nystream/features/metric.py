@@ -210,7 +210,7 @@ class LearnedMetric(FeatureMap):
         return M
 
     def _root(self, M: Array) -> Array:
-        """(M + reg I)^(1/2) with M scaled to trace d."""
+        """Return (M + reg I)^(1/2) with M scaled to trace d."""
         full = M.ndim == 2
         trace = float(np.trace(M) if full else M.sum())
         if not np.isfinite(trace) or trace <= 0.0:

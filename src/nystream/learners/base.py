@@ -171,7 +171,7 @@ class Learner(Abilities, Params):
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        """A card for notebooks."""
+        """Return a card for notebooks."""
         if not self.d_:
             return card(type(self).__name__, repr(self), [("rows learnt", "none yet")])
         outputs = "classes" if self.labels == "class" else "outputs"

@@ -70,7 +70,7 @@ class ScaledFeatures(FeatureMap):
         return z
 
     def widen(self, d: int) -> None:
-        """New columns have mean 0 and scale 1, so that their zeros in past rows stay zeros."""
+        """Add columns of mean 0 and scale 1, so that their zeros in past rows stay zeros."""
         new = d - self.d_
         self.mean_, self.scale_ = np.r_[self.mean_, np.zeros(new)], np.r_[self.scale_, np.ones(new)]
         self.features_.widen(d)
@@ -280,7 +280,7 @@ def _rows(*blocks: Array) -> list[Rows]:
 
 
 def _shape(X: Array, weights: Array) -> tuple[Array, Array, float]:
-    """Weighted means, standard deviations (of a constant column its size) and median distance between distinct rows.
+    """Return weighted means, standard deviations (of a constant column its size) and median distance of distinct rows.
 
     Neither the order of rows nor writing a row k times for a weight of k makes a difference (but for rounding).
     """
@@ -302,7 +302,7 @@ def _shape(X: Array, weights: Array) -> tuple[Array, Array, float]:
 
 
 def _distances(X: Array) -> Array:
-    """Between all rows; of each pair summed column by column, in order."""
+    """Return the distances between all rows; that of each pair is summed column by column, in order."""
     squared = np.zeros((len(X), len(X)))
     for column in X.T:
         squared += (column[:, None] - column) ** 2
@@ -310,7 +310,7 @@ def _distances(X: Array) -> Array:
 
 
 def _median(values: Array, weights: Array) -> float:
-    """The smallest value with at least half of the weight at or below it; 1 if there is none."""
+    """Return the smallest value with at least half of the weight at or below it; 1 if there is none."""
     if not weights.any():
         return 1.0
     order = np.argsort(values)

@@ -191,7 +191,7 @@ class DoublySGD(LossLearner, Averaging):
         return P
 
     def _learn(self, rows: Array, Y: Array, weights: Array | None, F: Array, P: Array) -> None:
-        """Rounds into P. F (n, K): the functions of the rounds before the block, over the scale."""
+        """Learn rounds and write predictions to P; F (n, K) is the function before the block over the scale."""
         engine, row = self._rounds(), 0
         while row < len(rows):
             room = len(rows) if self.max_features is None else (self.max_features - self.size) // self.block
@@ -232,7 +232,7 @@ class DoublySGD(LossLearner, Averaging):
         return factor
 
     def _rounds(self) -> DirectionRounds:
-        """The recursion, compiled, for as many columns and outputs as there are."""
+        """Return the compiled recursion, for as many columns and outputs as there are."""
         if self._engine is None:
             own = _chunks(1, self.block, self._columns + 1)[0]
             numbers = self._theta, self.t0, self.lam, self._gain
@@ -288,7 +288,7 @@ class DoublySGD(LossLearner, Averaging):
         return chunks, known
 
     def _remember(self, own: Array) -> None:
-        """Directions (d + 1, B) of the round that is stored next; those of all before it are kept, or room is short."""
+        """Store the directions (d + 1, B) of the next round, unless earlier ones are missing because room is short."""
         chunks, known = self._kept
         if known >= self._most:
             return
@@ -380,5 +380,5 @@ def _with_phase(X: Array) -> Array:
 
 
 def _chunks(count: int, columns: int, d: int) -> Array:
-    """(count, d, columns) from a cache line on, with memory beyond as the compiled sums want it."""
+    """Return zeros (count, d, columns), aligned to a cache line, with spare memory behind for the compiled sums."""
     return aligned_zeros(count * d * columns + SLACK)[: count * d * columns].reshape(count, d, columns)

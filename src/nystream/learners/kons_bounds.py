@@ -28,7 +28,8 @@ def sharp_terms(
     norm2: float,
     f: Array | None,
 ) -> BoundTerms:
-    """1/2 [ lam |w|^2 + sum g' A_t^-1 g + sum (z_t eta_t - sigma) (g'(w_t - w))^2 ] over the rounds with a gradient.
+    """Return 1/2 [ lam |w|^2 + sum g' A_t^-1 g + sum (z_t eta_t - sigma) (g'(w_t - w))^2 ] over the rounds with a
+    gradient.
 
     g' A_t^-1 g = dl^2 s/den with den = 1 + z eta dl^2 s; g'(w_t - w) = dl (p_t - f(x_t)) for the comparator's values
     f, and at most |dl| (|p_t| + clip) if they are not known; a negative term then counts as 0.

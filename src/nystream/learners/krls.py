@@ -137,7 +137,7 @@ class KRLS(AtomLearner):
         return P
 
     def _combinations(self, Z: Array) -> Array:
-        """a = K_mm^-1 k = R^-T z. Zeros in the last coordinates of z stay zeros: R' is upper triangular."""
+        """Return a = K_mm^-1 k = R^-T z. Zeros in the last coordinates of z stay zeros: R' is upper triangular."""
         return self.atoms_.nested_.coefficients(Z)
 
     def _widen(self, d: int) -> None:

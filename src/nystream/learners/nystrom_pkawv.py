@@ -342,7 +342,7 @@ class NystromPKAWV(LeastSquares, AtomLearner, Averaging, BulkLearning):
     def _recalled(
         self, X: Array, Y: Array, k: Array, weights: Array | None, atoms: Growing, moments: Moments
     ) -> History:
-        """The rows with their coordinates in the span of all atoms, which are added to the moments too."""
+        """Return the rows with their coordinates in the span of all atoms, and add them to the moments too."""
         history = History(self.kernel)
         history.start(self.d_, self.outputs_)
         for _ in range(atoms.n):

@@ -125,7 +125,7 @@ class PassiveAggressive(UnboundedCorrections):
 
 
 def _shared(excess: Array, label: int, s: float, slack: float) -> Array:
-    """argmin s/2 |alpha|^2 + C L(p + s alpha)^2 for the multi-class hinge L with violations excess_j = a_j s.
+    """Return argmin s/2 |alpha|^2 + C L(p + s alpha)^2 for the multi-class hinge L with violations excess_j = a_j s.
 
     With beta = 1 + slack/s: alpha_j = -max(0, a_j - thr), thr = beta sum_A a / (1 + beta |A|) over the active set A,
     the largest set of the largest a_j that all exceed its threshold; the label's entry is minus the sum of the others.

@@ -303,7 +303,7 @@ class PKRR(PKAWV):
 
 
 def _observed(features: FeatureMap, X: Array) -> NDArray[np.intp]:
-    """(n,) how many features each row has in its own round; the map sees the rows."""
+    """Return (n,) how many features each row has in its own round; the map observes the rows."""
     sizes = np.empty(len(X), dtype=np.intp)
     for i, x in enumerate(X):
         features.observe(x)

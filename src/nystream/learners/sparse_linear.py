@@ -127,7 +127,7 @@ class SparseLinear(SparseLearner):
         self._descent = Descent(self.loss, 2**self.bits, self.pairs, outputs, *arrays, rates, *pool)
 
     def _folded(self, one: Array, two: Array) -> Array:
-        """Means weighted by v, which is added up: exact where only one of them was met."""
+        """Combine two sets of means, weighted by v, and add up v; exact where only one of them is not empty."""
         v = one[..., -1:] + two[..., -1:]
         share = one[..., -1:] / np.where(v > 0, v, 1.0)
         return np.concatenate([share * one[..., :-1] + (1 - share) * two[..., :-1], v], axis=-1)

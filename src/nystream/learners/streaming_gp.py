@@ -234,7 +234,7 @@ class StreamingGP(Learner):
         return np.asarray((self._shares(scores[:, :-1]) * R).sum(axis=0))
 
     def _admit(self, X: Array) -> Iterator[tuple[NestedAWV, Array, Array]]:
-        """For each model: its solver, the coordinates (n, width) of the rows, and 1 + g/lam (n,)."""
+        """Yield for each model its solver, the coordinates (n, width) of the rows, and 1 + g/lam (n,)."""
         solvers = iter(self.solvers_)
         for dictionary, width in zip(self.dictionaries_, self._widths, strict=True):
             k = dictionary.squares(X / width)
@@ -247,7 +247,7 @@ class StreamingGP(Learner):
                 yield solver, Z, 1 + missed / lam
 
     def _components(self, X: Array) -> tuple[Array, Array]:
-        """Locations and scales (N, n) of the models' predictive distributions, with 2 a degrees of freedom.
+        """Return locations and scales (N, n) of the models' predictive distributions, with 2 a degrees of freedom.
 
         They are the same whether or not a row would become a landmark: A is lam I in its new direction, and b is 0.
         """
@@ -262,7 +262,8 @@ class StreamingGP(Learner):
         return np.array(means), np.sqrt(np.array(variances) * (self.spread_ / self.shape_)[:, None])
 
     def _quantiles(self, R: Array, S: Array, levels: Array) -> Array:
-        """(n, levels) quantiles of the mixtures, by bisection between the smallest and the largest of the components.
+        """Return (n, levels) quantiles of the mixtures, by bisection between the smallest and largest of the
+        components.
 
         R and S (N, n) are the locations and scales of the components.
         """
@@ -279,7 +280,7 @@ class StreamingGP(Learner):
 
     @staticmethod
     def _shares(scores: Array) -> Array:
-        """Posterior weights of the models, from their sums of log densities (N, ...)."""
+        """Return the posterior weights of the models, from their sums of log densities (N, ...)."""
         return np.asarray(special.softmax(scores, axis=0))
 
     @property
@@ -312,7 +313,7 @@ class StreamingGP(Learner):
 
 
 def _joint(solver: NestedAWV, Z: Array) -> tuple[Array, Array]:
-    """Means (n,) of f at rows with coordinates Z, and their covariances over s2, Z A^-1 Z' (n, n)."""
+    """Return the means (n,) of f at rows with coordinates Z, and their covariances over s2, Z A^-1 Z' (n, n)."""
     if len(Z) == 1:
         mean, leverage = solver.engine.query(Z)
         return mean[:, 0], leverage[:, None]
@@ -321,7 +322,7 @@ def _joint(solver: NestedAWV, Z: Array) -> tuple[Array, Array]:
 
 
 def _innovations(y: Array, prior: Array, factors: Array) -> tuple[Array, Array]:
-    """Predictive means R (N, n) of rows in order, each given the labels before it, and (y - R)/sqrt(V), (N, n).
+    """Return predictive means R (N, n) of rows in order, each given the labels before it, and (y - R)/sqrt(V), (N, n).
 
     prior (N, n) are the means without these labels; factors (N, n, n) are Cholesky factors C of the covariances of
     the labels over s2. The labels are prior + C e with independent e of variance s2, so that V_t = C_tt^2.
@@ -334,7 +335,7 @@ def _innovations(y: Array, prior: Array, factors: Array) -> tuple[Array, Array]:
 
 
 def _accumulated(start: Array, increments: Array) -> Array:
-    """(N, n + 1): the start (N,), then the sums after each of the increments (N, n), added one after the other."""
+    """Return (N, n + 1): the start (N,), then the sums after each increment of (N, n), added one by one."""
     return np.asarray(np.add.accumulate(np.column_stack([start, increments]), axis=1))
 
 
@@ -346,7 +347,7 @@ def _log_student(y: Array, location: Array, scale: Array, shape: Any) -> Array:
 
 
 def _grid(name: str, values: ArrayLike) -> Sequence[float]:
-    """Positive numbers of the grid, in order."""
+    """Return the positive numbers of the grid, in order."""
     grid = np.atleast_1d(np.asarray(values, dtype=np.float64))
     if grid.ndim != 1 or not len(grid) or not (np.isfinite(grid) & (grid > 0)).all():
         raise ValueError(f"{name} must be a positive number or a list of them, got {values!r}")

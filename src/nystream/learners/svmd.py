@@ -142,13 +142,13 @@ class SVMD(ExpansionLearner):
         return p
 
     def _curvature(self, y: Array, p: Array) -> Array:
-        """l''(y, p), (K, K)."""
+        """Return l''(y, p), (K, K)."""
         if self._loss.multiclass:
             return np.asarray(self._loss.second(int(y[0]), p), dtype=np.float64)
         return np.diag(np.broadcast_to(self._loss.second(y, p), p.shape))
 
     def _drop(self, f: PlainExpansion, i: int) -> None:
-        """Term i leaves f, v and their inner products."""
+        """Remove term i from f, v and their inner products."""
         both, k = f.scores(f.gram()[i]), f.own[i]
         f_i, v_i = self._scored(both[::2]), both[1::2]
         a, b = f.coef[i, ::2], f.coef[i, 1::2]

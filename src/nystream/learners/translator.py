@@ -193,7 +193,7 @@ class Translator(Params):
         return X
 
     def _from_labels(self) -> set[str]:
-        """Names of the dense columns that labels move."""
+        """Return the names of the dense columns whose values depend on labels."""
         names = self._expert_columns(self.outputs_)
         if self.encoder_ is not None:
             titles = self._titles()
@@ -254,7 +254,7 @@ class Translator(Params):
         return X if self._order is None else np.ascontiguousarray(X[:, self._order])
 
     def _shown(self, outputs: int) -> slice:
-        """Outputs of an expert that are dense columns."""
+        """Return which outputs of an expert are dense columns."""
         if not self.classes:
             return slice(0, outputs)
         return slice(1, 2) if outputs == 2 else slice(0, min(outputs, MOST_CLASSES))
@@ -265,15 +265,15 @@ class Translator(Params):
         return [f"{expert}, output {k}" for expert in COLUMNS for k in range(outputs)[self._shown(outputs)]]
 
     def _named(self, outputs: int) -> list[str]:
-        """Names of the encoder's columns, and of the experts' for so many outputs."""
+        """Return the names of the encoder's columns, and of the experts' for so many outputs."""
         return self._titles() + self._expert_columns(outputs)
 
     def _parts(self) -> list[tuple[str, str]]:
-        """For each of the encoder's columns the table's column, and what of it."""
+        """Return for each of the encoder's columns the table's column, and the part of it."""
         return [] if self.encoder_ is None else self.encoder_.dense_names()
 
     def _titles(self) -> list[str]:
-        """Names of the encoder's columns for people, all different: `temp`, hour of `when`, mean of target 0 by `shop`.
+        """Return distinct readable names of the encoder's columns: `temp`, hour of `when`, mean of target 0 by `shop`.
 
         A number has the name of its column, without quotes.
         """
@@ -288,7 +288,7 @@ class Translator(Params):
         return titles
 
     def _lay_out(self) -> None:
-        """Where the columns of `layout_` are among all of them now."""
+        """Find where the columns of `layout_` are among all of them now."""
         names = self._named(self.outputs_)
         place = {name: i for i, name in enumerate(names)}
         self._order = None if names == self.layout_ else [place[name] for name in self.layout_]
@@ -300,7 +300,7 @@ class Translator(Params):
 
 
 def _title(name: str, part: str) -> str:
-    """What a dense column is called: a column of the table and what of it."""
+    """Return the name of a dense column: a column of the table and the part of it."""
     if part == "value":
         return name
     return f"{part.removesuffix(' level')} `{name}`" if part.endswith(" by level") else f"{part} of `{name}`"

@@ -177,7 +177,7 @@ class Novelty(MarginLoss):
 
 
 def _logistic_root(m: Array, sc: Array) -> Array:
-    """u = m + sc sigma(-u) by bracketed Newton, elementwise.
+    """Solve u = m + sc sigma(-u) by bracketed Newton, elementwise.
 
     In u and not in a = c sigma(-u): a can be many orders of magnitude below c, where no bracket in a resolves it.
     """

@@ -91,7 +91,7 @@ def build(
 
 
 def _without_labels(record: Record, settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings for novelty detection, or the line that says which learners do that."""
+    """Return the settings for novelty detection; raise an error that names learners for it if this is none."""
     if "loss" not in record.cls._names():
         raise ValueError(
             f"{record.name} learns from labels, and novelty detection has none; leave out the learner, or take one "
@@ -101,7 +101,7 @@ def _without_labels(record: Record, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _takes_unit_targets(learner: Learner) -> bool:
-    """Whether steps or bounds are made for targets of unit scale, or predictions are drawn to 0 where a row is new."""
+    """Return whether the learner needs targets of unit scale: its steps or bounds assume it, or it shrinks to 0."""
     return type(learner) in SHRINKING or any(name in learner.get_params(deep=False) for name in ("loss", "bound"))
 
 
@@ -123,7 +123,7 @@ def _constructed(
 
 
 def _defaults(record: Record, task: str | None, sigma: float, dim: int, seed: int | None) -> dict[str, Any]:
-    """Parameters for inputs on the scale of sigma: Gaussian kernel, random Fourier features for a map."""
+    """Return parameters for inputs on the scale of sigma: Gaussian kernel, random Fourier features for a map."""
     names = inspect.signature(record.cls.__init__).parameters
     found: dict[str, Any] = {}
     if "kernel" in names:
@@ -146,7 +146,7 @@ def _defaults(record: Record, task: str | None, sigma: float, dim: int, seed: in
 
 
 def _as_default(name: str, value: Any, default: Any) -> Any:
-    """A setting that was written as text as what its parameter takes: yes and no where that is a boolean."""
+    """Convert a setting written as text to what its parameter takes: yes and no where that is a boolean."""
     if not isinstance(default, bool) or isinstance(value, bool):
         return value
     text = str(value).strip().lower()
@@ -156,7 +156,7 @@ def _as_default(name: str, value: Any, default: Any) -> Any:
 
 
 def _of_numbers(record: Record, learner: Learner, settings: dict[str, Any]) -> Learner:
-    """The learner with the squared loss, or the one line that says what to use instead."""
+    """Return the learner with the squared loss; raise an error that says what to use instead if it has none."""
     way_out = "use auto, pkrr, kernel-ridge or fogd for numbers, or say that the target is classes"
     if "loss" in settings:
         raise ValueError(

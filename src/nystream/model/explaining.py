@@ -110,13 +110,13 @@ class Explainer:
 
     # -- rows to explain with ----------------------------------------------------------------------------------------
     def _schema_of_learnt(self) -> Schema:
-        """The schema of a model that has learnt something."""
+        """Return the schema; raise an error if the model has learnt nothing."""
         if self._model.learner_ is None or self._model.schema_ is None:
             raise ValueError("the model has learnt nothing yet, so there is nothing to explain")
         return self._model.schema_
 
     def _kept_rows(self, ability: str) -> tuple[Columns, Array]:
-        """The rows that the model keeps and their labels, or a refusal."""
+        """Return the rows that the model keeps and their labels; raise an error if it has kept none."""
         schema, recent = self._schema_of_learnt(), self._model.recent_
         if recent is None or not len(recent):
             held = self._model.inner.held_rows() if schema.numeric else None
@@ -127,7 +127,7 @@ class Explainer:
         return recent.columns, recent.labels
 
     def _given_rows(self, rows: Any, y: Any) -> tuple[Columns, Array]:
-        """Rows and labels to measure on, without the rows that have no label."""
+        """Return rows and labels to measure on, without the rows that have no label."""
         schema, model = self._schema_of_learnt(), self._model
         table = read(rows)
         y = labels_in(table, schema) if y is None else table.columns[y] if isinstance(y, str) else y
@@ -145,7 +145,7 @@ class Explainer:
         return self._model.task == "classification" and self._model.inner.can("probabilities")
 
     def _answer(self, has_probabilities: bool) -> Any:
-        """The function from typed columns to predictions (n, K): probabilities of classes, or outputs."""
+        """Return the function from typed columns to predictions (n, K): probabilities of classes, or outputs."""
         model, schema = self._model, self._schema_of_learnt()
         inner, classes = model.inner, len(model.classes_)
 
@@ -168,7 +168,7 @@ class Explainer:
         return of_probabilities(classes) if self._has_probabilities else error_rate(classes)
 
     def _output(self, of: Any) -> tuple[int, Any]:
-        """The number of a class or a target among the outputs, and its name."""
+        """Return the number of a class or a target among the outputs, and its name."""
         model, inner = self._model, self._model.inner
         if model.task == "classification":
             if of not in model.classes_:
@@ -184,7 +184,7 @@ class Explainer:
         raise ValueError(f"of={of!r} is no target; there are {', '.join(names) or f'0 to {inner.outputs_ - 1}'}")
 
     def _explained_outputs(self, columns: Columns, n: int, of: Any) -> list[tuple[int, Any]]:
-        """For each row the number of the output that is explained, and its name."""
+        """Return for each row the number of the output that is explained, and its name."""
         if of is not None:
             return [self._output(of)] * n
         if self._model.task != "classification":

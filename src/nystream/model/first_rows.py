@@ -200,7 +200,7 @@ class _Column:
 
 
 def _stops(cells: list[Any], start: int, is_new: bool) -> Iterator[tuple[int, bool]]:
-    """Numbers of rows after `start` up to all, and whether the kind is looked at there."""
+    """Yield the numbers of rows after `start` at which to stop, and whether to look at the kind there."""
     looks = {count for count in LOOKS if start < count <= len(cells)}
     if is_new or all(map(is_absent, cells[:start])):
         looks |= {next((i + 1 for i in range(start, len(cells)) if not is_absent(cells[i])), len(cells))}
@@ -209,7 +209,7 @@ def _stops(cells: list[Any], start: int, is_new: bool) -> Iterator[tuple[int, bo
 
 
 def _fit(name: str, cells: Sequence[Any], kind: str, format: str | None) -> bool:
-    """Whether all cells are of the kind."""
+    """Return whether all cells are of the kind."""
     if kind in ("ignored", "category", "text"):
         return True
     try:
@@ -225,20 +225,20 @@ def _one_column(name: str, kind: str, format: str | None) -> Schema:
 
 
 def _is_measured(cell: Any) -> bool:
-    """Whether a cell can be no level of a category: a number with a fraction, or a time, that is not a string."""
+    """Return whether a cell is no level of a category: a number with a fraction, or a time that is not a string."""
     if isinstance(cell, (float, np.floating)):
         return not float(cell).is_integer() and not is_absent(cell)
     return isinstance(cell, (datetime.date, np.datetime64))
 
 
 def _are_codes(cells: list[Any]) -> bool:
-    """Whether these are strings of digits, as codes and identifiers are written, and not all missing."""
+    """Return whether these are strings of digits, as codes and identifiers are written, and not all missing."""
     there = [cell for cell in cells if not is_absent(cell)]
     return bool(there) and all(isinstance(cell, str) and cell.strip().isdigit() for cell in there)
 
 
 def _listed(values: Any) -> list[Any]:
-    """The values of a column, or of labels, one by one; times of an array in microseconds."""
+    """Return the values of a column, or of labels, one by one; times of an array in microseconds."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         values = values.astype(f"{'datetime' if values.dtype.kind == 'M' else 'timedelta'}64[us]")
     for method in ("to_pylist", "tolist", "to_list"):
@@ -248,7 +248,7 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _cell(value: Any) -> Any:
-    """A value in a form that files hold."""
+    """Convert a value to a form that files hold."""
     if value is None or type(value) in (bool, int, str):
         return value
     if isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.timedelta64)):
@@ -275,5 +275,5 @@ def _cell(value: Any) -> Any:
 
 
 def _value(cell: Any) -> Any:
-    """The value that a cell was made from."""
+    """Return the value that a cell was made from."""
     return ZERO_TIME + cell[1] * MICROSECOND if isinstance(cell, tuple) else cell

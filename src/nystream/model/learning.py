@@ -196,12 +196,12 @@ def _keep_one(model: Model, x: Array, y: float, weight: float) -> None:
 
 
 def _is_apart(y: Any) -> bool:
-    """Whether labels come beside the rows, and not as one of their columns."""
+    """Return whether labels come beside the rows, and not as one of their columns."""
     return y is not None and not isinstance(y, str)
 
 
 def _is_plain(rows: Any) -> bool:
-    """Whether rows have no names and no kinds to infer: numbers in a matrix, or sparse rows."""
+    """Return whether rows have no names and no kinds to infer: numbers in a matrix, or sparse rows."""
     if isinstance(rows, np.ndarray):
         return rows.dtype.kind in "biuf"
     return is_sparse(rows) or isinstance(rows, RawBlock)

@@ -206,7 +206,7 @@ class Model(Params):
         return answers(P, self.task, self.classes)
 
     def __repr__(self) -> str:
-        """The constructor call; of a trained model what it is and how good it was so far."""
+        """Return the constructor call; for a trained model what it is and how good it was so far."""
         if self.learner_ is None or self.schema_ is None:
             return super().__repr__()
         facts = dict(facts_of(self))
@@ -219,7 +219,7 @@ class Model(Params):
         return f"<Model {self.learner_!r}: {', '.join(part for part in parts if part)}>"
 
     def _repr_html_(self) -> str:
-        """A card for notebooks."""
+        """Return a card for notebooks."""
         return card("Model", repr(self.learner_ or self._pattern), facts_of(self))
 
     @property
@@ -293,7 +293,7 @@ class Model(Params):
         )
 
     def _run_items(self, items: Any, y: Any, weights: Any) -> Any:
-        """`run` on rows that come one by one."""
+        """Call `run` on rows that come one by one."""
         if (y is not None and not isinstance(y, str)) or weights is not None:
             raise ValueError("rows of an iterator bring their labels: give pairs (row, label), and no y or weights")
         found = []
@@ -412,7 +412,7 @@ class Model(Params):
         return X.numbers() if isinstance(X, RawBlock) else X
 
     def _inputs(self, rows: Any, named: bool = False) -> Any:
-        """The learner's inputs for rows; `named`: columns that no row has are reported."""
+        """Return the learner's inputs for rows; `named`: report columns that no row has."""
         if self.schema_ is None or self.learner_ is None:
             raise ValueError("the model has learnt nothing yet; run it on rows with labels first")
         is_open = self.first_ is not None and self._pattern.missing  # kinds may still change
@@ -787,7 +787,7 @@ class Model(Params):
         super()._restore(state)
 
     def _state(self) -> dict[str, Any]:
-        """In one order, whatever came first: equal models have equal bytes."""
+        """Return the state in one order, so that equal models have equal bytes."""
         return dict(sorted(super()._state().items()))
 
     @property

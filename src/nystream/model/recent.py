@@ -164,7 +164,7 @@ def capacity_for(kinds: Mapping[str, str], outputs: int, wanted: int = KEPT) -> 
 
 
 def _as_numbers(values: Any) -> Any:
-    """Numbers as they are; times in microseconds, nan where one is missing."""
+    """Return numbers as they are; times in microseconds, nan where one is missing."""
     values = np.asarray(values)
     if values.dtype.kind != "M":
         return values

@@ -74,7 +74,7 @@ def _report_forgotten(model: Model) -> None:
 
 
 def _plain_row(row: Any) -> dict[str, Any] | list[float]:
-    """One row as values that a model file can have: a dict of names to values, or a list of numbers."""
+    """Convert one row to values that a model file can have: a dict of names to values, or a list of numbers."""
     if not isinstance(row, Mapping) and hasattr(row, "to_dict") and getattr(row, "ndim", 0) == 1:
         row = row.to_dict()  # a pandas Series
     if isinstance(row, Mapping):
@@ -89,17 +89,17 @@ def _plain_row(row: Any) -> dict[str, Any] | list[float]:
 
 
 def _rows_of(row: dict[str, Any] | list[float]) -> Any:
-    """The row as a block of one."""
+    """Return the row as a block of one."""
     return [row] if isinstance(row, dict) else np.array([row], dtype=np.float64)
 
 
 def _plain_answer(answer: Any) -> Any:
-    """A prediction as values that a model file can have."""
+    """Convert a prediction to values that a model file can have."""
     return answer.tolist() if isinstance(answer, (np.ndarray, np.generic)) else answer
 
 
 def _plain(value: Any) -> Any:
-    """A value of a row; times as text in ISO form, which every reader of times takes."""
+    """Convert a value of a row; times become text in ISO form, which every reader of times takes."""
     if isinstance(value, np.datetime64):
         return None if np.isnat(value) else str(value)
     if isinstance(value, (datetime.datetime, datetime.date)):  # pandas' Timestamp and NaT are datetimes too

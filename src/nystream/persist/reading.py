@@ -151,7 +151,7 @@ class Reader:
 
 
 def _negative(state: Any) -> bool:
-    """Whether a number in the state is negative. No generator has one, and NumPy before 2 would read it as another."""
+    """Return whether a number in the state is negative. No generator has one, and NumPy before 2 would misread it."""
     if isinstance(state, dict):
         return any(map(_negative, state.values()))
     return isinstance(state, int) and state < 0

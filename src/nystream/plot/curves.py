@@ -164,7 +164,7 @@ def _several(result: Result | Comparison | Iterable[Result]) -> list[Result]:
 
 
 def _points(result: Result, x: str, y: str, log: str) -> tuple[Array, Array]:
-    """Readings that can be drawn."""
+    """Return the readings that can be drawn."""
     for column in (x, y):
         if column not in result.columns:
             how = f"; evaluate with metrics=[{column!r}]" if "@" in column else ""
@@ -178,7 +178,7 @@ def _points(result: Result, x: str, y: str, log: str) -> tuple[Array, Array]:
 
 
 def _range(lines: list[Array], better: Direction) -> tuple[float, float]:
-    """The range of the readings, a little widened, but for early bad ones that would fill it."""
+    """Return the range of the readings, a little widened; early bad ones that would fill it are left out."""
     later = [ys[int(EARLY * len(ys)) :] for ys in lines]
     low, high = min(ys.min() for ys in lines), max(ys.max() for ys in lines)
     bottom, top = min(ys.min() for ys in later), max(ys.max() for ys in later)

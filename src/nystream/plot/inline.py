@@ -54,7 +54,7 @@ def inlined(figure: Figure, key: str, label: str) -> str:
 
 
 def _opened(tag: str, label: str) -> str:
-    """The opening tag as wide as its place, whatever the figure's inches."""
+    """Return the opening tag without fixed sizes, so that it fills its place whatever the figure's inches."""
     tag = re.sub(r'\s(width|height|version)="[^"]*"', "", tag)
     return tag.replace("<svg", f'<svg role="img" aria-label="{html.escape(label)}"', 1)
 

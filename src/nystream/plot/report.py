@@ -116,7 +116,7 @@ def _lead(comparison: Comparison) -> str:
 
 
 def _drawable(comparison: Comparison, column: str) -> bool:
-    """Whether every learner has the column, and some learner a number in it."""
+    """Return whether every learner has the column, and some learner a number in it."""
     if not all(column in r.columns for r in comparison):
         return False
     return any(bool(np.isfinite(r[column]).any()) for r in comparison)
@@ -138,7 +138,7 @@ def _chart(comparison: Comparison, column: str, key: str, changes: Collection[in
 
 
 def _lines(results: list[Result], column: str, changes: Collection[int] = ()) -> Figure:
-    """A line for each learner; what can be counted is shown from 0, unless it needs a logarithmic axis."""
+    """Draw a line for each learner; counts are shown from 0, unless they need a logarithmic axis."""
     figure = blank(*_size(results))
     axes = figure.add_subplot()
     log = "" if of_predictions(column) else _scale(results, column)
@@ -169,7 +169,7 @@ def _scale(results: list[Result], column: str) -> str:
 
 
 def _speed(comparison: Comparison, key: str) -> list[str]:
-    """The first metric against speed, where there is more than one learner to compare."""
+    """Return the chart of the first metric against speed, where there is more than one learner to compare."""
     metric = next((m for m in comparison.metrics if of_predictions(m) and _drawable(comparison, m)), None)
     if metric is None or len(comparison) < 2:
         return []
@@ -205,7 +205,7 @@ def _figure(figure: Figure, key: str, title: str, small: str) -> str:
 
 
 def _finals(comparison: Comparison) -> str:
-    """The last readings, the best of each column marked."""
+    """Return a table of the last readings, with the best of each column marked."""
     shown = [m for m in _tabled(comparison.metrics) if any(not math.isnan(v) for v in comparison.final(m).values())]
     columns = []
     for metric in shown:
@@ -220,7 +220,7 @@ def _finals(comparison: Comparison) -> str:
 
 
 def _tabled(columns: Collection[str]) -> list[str]:
-    """The columns of tables: weights and importance have charts instead."""
+    """Return the columns of tables: weights and importance have charts instead."""
     parts = {*Weights.parts(columns).values(), *ImportanceShares.parts(columns).values()}
     return [column for column in columns if column not in parts]
 
@@ -232,7 +232,7 @@ def _numbers(column: str, values: list[float]) -> list[str]:
 
 
 def _key(i: int) -> str:
-    """The style of a learner's line in the charts."""
+    """Return the style of a learner's line in the charts."""
     dashes = ("solid", "dashed", "dotted", "double")
     return (
         f"border-top-color: var(--line{i % len(PALETTE)}); border-top-style: {dashes[i // len(PALETTE) % len(dashes)]}"

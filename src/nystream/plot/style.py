@@ -127,7 +127,7 @@ def titled(axes: Axes, title: str | None) -> None:
 
 
 def _count(value: float, _: object = None) -> str:
-    """10k rather than 10000."""
+    """Format a count: 10k rather than 10000."""
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= unit:
             return f"{value / unit:g}{letter}"

@@ -106,7 +106,7 @@ def _areas(result: Result, meter: type[Shares], title: str | None, size: tuple[f
 
 
 def _fewer(names: list[str], shares: Array) -> tuple[list[str], Array]:
-    """The largest on average, the largest of them first, and the others as one."""
+    """Return the shares that are largest on average, the largest of them first, and the others as one."""
     order = np.argsort(-shares.mean(axis=1), kind="stable")
     if len(order) <= MOST:
         return [names[i] for i in order], shares[order]

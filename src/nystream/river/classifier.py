@@ -110,7 +110,7 @@ class KernelClassifier(Named, MiniBatchClassifier):
         self._labels = {name: k for k, name in enumerate(model.classes)}
 
     def _numbers(self, labels: list[Hashable]) -> dict[Hashable, int]:
-        """Numbers of the labels known, those given included; unchanged if there is no new one."""
+        """Return the numbers of the known labels, with the given ones added; unchanged if there is no new one."""
         if all(label in self._labels for label in labels):
             return self._labels
         if any(label is None or label != label for label in labels):

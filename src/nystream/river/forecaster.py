@@ -86,7 +86,7 @@ class KernelForecaster(RiverForecaster):
         return self._forecaster
 
     def _inputs_ahead(self, horizon: int, xs: Sequence[Mapping[Any, Any]] | None) -> Any:
-        """The inputs of the next rows, or None where rows come without."""
+        """Return the inputs of the next rows, or None where rows come without."""
         if not 1 <= horizon <= self.horizon:
             raise ValueError(
                 f"horizon must be 1 to {self.horizon}, got {horizon}; KernelForecaster(horizon=...) sets it"
@@ -106,7 +106,7 @@ class KernelForecaster(RiverForecaster):
         self._has_inputs = any(name != self._time for name in row)
 
     def _parts(self, x: Mapping[Any, Any] | None) -> tuple[Any, Any]:
-        """The time and the inputs of a row, each or None."""
+        """Return the time and the inputs of a row, each or None."""
         row = x or {}
         if self._time is not None and self._time not in row:
             raise ValueError(f"x has no {self._time!r}, the time of the row")

@@ -75,7 +75,7 @@ class Named:
         return self._model.explain_row(self._asked(x), self._output(of))
 
     def _output(self, of: Any) -> Any:
-        """A class or a target as the model calls it."""
+        """Return a class or a target as the model calls it."""
         return of
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -104,7 +104,7 @@ class Named:
         return self._made().inner if self._model is None else self._model.inner
 
     def _made(self, rows: Any = None) -> Model:
-        """A model for the features there are now, or for those of the first rows of a table.
+        """Return a model for the features there are now, or for those of the first rows of a table.
 
         Its kinds are not final where its learner takes other features than numbers too.
         """
@@ -125,7 +125,7 @@ class Named:
         return {}
 
     def _learn(self, x: Features, label: Any, w: float) -> None:
-        """One row; what is refused leaves no column behind."""
+        """Learn one row; a refused row adds no column."""
         if w != 1.0:
             self._check_weights(as_weights([w], 1))
         if self._tabular(x):
@@ -135,7 +135,7 @@ class Named:
         self._started().step(row, label, w)
 
     def _learn_table(self, rows: Any, labels: Any, weights: Any, names: list[Hashable]) -> None:
-        """Rows as they are, with columns for new features."""
+        """Learn rows as they are, with columns for new features."""
         model = self._started(rows)
         model.admit(rows)
         model.run_scores(rows, labels, weights)
@@ -143,7 +143,7 @@ class Named:
         self._columns.add([name for name in names if name not in self._columns.places])
 
     def _learn_frame(self, X: Any, labels: Any, w: Any) -> None:
-        """The rows of a frame; w is one weight for all, or one for each."""
+        """Learn the rows of a frame; w is one weight for all, or one for each."""
         n = len(labels)
         if n != len(X):
             raise ValueError(f"y has {n} labels for the {len(X)} rows of X")
@@ -156,7 +156,7 @@ class Named:
             self._started().run_scores(block, labels, weights)
 
     def _tabular(self, rows: Any) -> bool:
-        """Whether rows go to the model as they are."""
+        """Return whether rows go to the model as they are."""
         if self._by_name:
             return True
         if isinstance(rows, Mapping):
@@ -170,19 +170,19 @@ class Named:
         return not self._columns.places and not Schema.of(first).numeric
 
     def _scores(self, x: Features) -> Array:
-        """Outputs (1, K) for one row of a model that has learnt something."""
+        """Return the outputs (1, K) for one row of a model that has learnt something."""
         assert self._model is not None
         return self._model.scores(self._asked(x), NEXT)
 
     def _asked(self, x: Features) -> Any:
-        """One row as the model is asked about it."""
+        """Return one row in the form in which the model is asked about it."""
         if not self._tabular(x):
             return self._columns.row(x)[None]
         known = {name: value for name, value in x.items() if name in self._columns.places}
         return [self._columns.named(known)] if known else [dict.fromkeys(self._columns.texts())]
 
     def _frame(self, X: Any) -> Any:
-        """The rows of a frame as the model is asked about them."""
+        """Return the rows of a frame in the form in which the model is asked about them."""
         if not self._tabular(X):
             return self._block(X, learn=False)
         frame = frames.into_frame(X)
@@ -194,13 +194,13 @@ class Named:
             raise ValueError(f"{algorithm(self._inner)} does not take weights; the least-squares learners do")
 
     def _started(self, rows: Any = None) -> Model:
-        """The model, made when it is first needed: for the features there are, or for those of a table."""
+        """Return the model; make it if needed, for the features there are, or for those of a table."""
         if self._model is None or self._model.learner_ is None:
             self._model = self._made(rows)
         return self._model
 
     def _row(self, x: Features) -> Array:
-        """x as a row to learn from: names never seen before get columns."""
+        """Return x as a row to learn from: names never seen before get columns."""
         if x.keys() != self._columns.places.keys() and (new := self._columns.new(x)):
             for name, value in x.items():
                 number_of(name, value, self._columns.blank)  # refuse before anything changes
@@ -208,8 +208,7 @@ class Named:
         return self._columns.row(x)
 
     def _block(self, X: Any, learn: bool) -> Array | RawBlock:
-        """The rows of a frame, many of them still to be converted; to learn from, if asked: names never seen before get
-        columns."""
+        """Return the rows of a frame, converted in blocks if many; with `learn`, new names get columns."""
         frame = frames.into_frame(X)
         names: list[Hashable] = list(frame.columns)
 
@@ -224,7 +223,7 @@ class Named:
         return rows if len(rows.parts()) > 1 else rows.numbers()
 
     def _admit(self, new: list[Hashable]) -> None:
-        """Columns for new names; a column of zeros in all earlier rows must change no kernel value."""
+        """Add columns for new names; a column of zeros in all earlier rows must change no kernel value."""
         model = self._model
         if model is not None and model.learner_ is not None and model.schema_ is not None:
             if self._columns.places:

@@ -124,7 +124,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
         return pattern
 
     def _numbers(self, y: Any) -> Any:
-        """The target as a float, or those of a dict in their order."""
+        """Return the target as a float, or those of a dict in their order."""
         if not isinstance(y, Mapping):
             self._same(None)
             return number_of("y", y, missing=None)
@@ -134,7 +134,7 @@ class KernelRegressor(Named, MiniBatchRegressor):
         return [numbers[name] for name in names or ()]
 
     def _same(self, names: list[Hashable] | None, given: set[Hashable] | None = None) -> list[Hashable] | None:
-        """The names of the targets; refused where they are others than before."""
+        """Return the names of the targets; raise an error if they are others than before."""
         known = self._model is not None and self._model.n_seen > 0
         if known and (names != self._targets or (given is not None and given != set(self._targets or ()))):
             shown = "one number" if self._targets is None else ", ".join(map(str, self._targets))

@@ -55,7 +55,7 @@ def threads() -> int:
 
 
 def is_child() -> bool:
-    """Whether multiprocessing has started this process."""
+    """Return whether multiprocessing has started this process."""
     multiprocessing = sys.modules.get("multiprocessing")
     return multiprocessing is not None and multiprocessing.parent_process() is not None
 

@@ -30,5 +30,5 @@ class Stream(Protocol):
     """An endless or finite source of examples, in blocks of at most `size` rows."""
 
     def blocks(self, size: int) -> Iterator[tuple[Array, Array]]:
-        """Pairs (X, Y) of at most `size` rows, in order."""
+        """Yield pairs (X, Y) of at most `size` rows, in order."""
         ...

@@ -141,7 +141,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
         """Write down what belongs to the estimator and not to the model."""
 
     def _fresh(self, X: Any, **settings: Any) -> Model:
-        """A model that has learnt nothing, for the columns of rows that were checked."""
+        """Return a model that has learnt nothing, for the columns of rows that were checked."""
         names = getattr(self, "feature_names_in_", None)
         columns = [str(j) for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
         wide = is_sparse(X) and X.shape[1] > NARROW
@@ -156,7 +156,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
         return schema is None or schema.numeric
 
     def _rows(self, X: Any, reset: bool) -> Any:
-        """Rows as scikit-learn checks them; or, of a frame with categories, times or text, its table."""
+        """Return rows as scikit-learn checks them; or, of a frame with categories, times or text, its table."""
         table = _other_than_numbers(X) if reset else None if self._all_numbers else read(X)
         if table is None:
             rows = self._in_parts(X, reset)
@@ -167,7 +167,7 @@ class Online(BaseEstimator):  # type: ignore[misc]
         return table
 
     def _in_parts(self, X: Any, reset: bool) -> RawBlock | None:
-        """A long frame as scikit-learn checks and converts it, some rows at a time; None for all else."""
+        """Return a long frame that scikit-learn checks and converts block by block; None for all else."""
         known = None if isinstance(X, np.ndarray) else rows_of(X)
         found = None if known is None else raw_block(X, missing=True, infinite=True)
         if known is None or found is None:
@@ -270,7 +270,7 @@ def fitted(model: Model, X: Any, y: Any, weights: Array | None) -> Model:
 
 
 def _other_than_numbers(X: Any) -> Table | None:
-    """The table of a frame of which some columns are neither numbers nor booleans; None for all else."""
+    """Return the table of a frame of which some columns are neither numbers nor booleans; None for all else."""
     if not (hasattr(X, "columns") or hasattr(X, "column_names")) or frame_columns(X) is not None:
         return None
     table = read(X)
@@ -280,7 +280,7 @@ def _other_than_numbers(X: Any) -> Table | None:
 
 
 def _count(X: Any) -> int:
-    """Rows of a table, or of a matrix that may be sparse."""
+    """Count the rows of a table, or of a matrix that may be sparse."""
     return int(X.shape[0]) if is_sparse(X) else len(X)
 
 
@@ -291,7 +291,7 @@ def _picked(X: Any, index: Any) -> Any:
 
 
 def _there(y: Any) -> Any:
-    """Which labels there are; None where y is no column of labels, which scikit-learn then says."""
+    """Return which labels there are; None where y is no column of labels, which scikit-learn then reports."""
     try:
         parts = target_columns(y, len(y))
     except (TypeError, ValueError):

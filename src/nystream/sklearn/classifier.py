@@ -159,14 +159,14 @@ class OnlineKernelClassifier(ClassifierMixin, Online):  # type: ignore[misc]
 
 
 def _balanced(labels: Any, y: Any, weights: Array | None) -> list[float]:
-    """n / (K n_c) of every class, rows counted by their weights."""
+    """Return n / (K n_c) for every class, with rows counted by their weights."""
     w = np.ones(len(y)) if weights is None else weights
     counts = np.array([w[y == label].sum() for label in labels])
     return (w.sum() / (len(labels) * counts)).tolist()
 
 
 def _relative(class_weight: dict[Any, float], y: Any, weights: Array | None) -> dict[Any, float]:
-    """Class weights in the same proportions, with which all rows together weigh what they weigh without them.
+    """Scale class weights so that all rows together weigh what they weigh without them.
 
     `Auto` takes a weight for a number of rows: with weights far from 1 it would trust few rows like very many.
     """
@@ -182,7 +182,7 @@ def _relative(class_weight: dict[Any, float], y: Any, weights: Array | None) -> 
 
 
 def _appended(labels: Any, more: Any) -> Any:
-    """Labels in the order of their numbers, then those of `more` that are new, in order of appearance."""
+    """Return labels in the order of their numbers, then those of `more` that are new, in order of appearance."""
     found, first = np.unique(more, return_index=True)
     if not len(labels):
         return found[np.argsort(first)]

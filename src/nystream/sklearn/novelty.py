@@ -114,7 +114,7 @@ class OnlineKernelNovelty(OutlierMixin, Online):  # type: ignore[misc]
         return model, None
 
     def _learn(self, X: Any) -> tuple[Array, Array]:
-        """Scores made before each row was learnt, and the thresholds that stood then."""
+        """Learn rows; return the scores made before each row was learnt, and the thresholds of that time."""
         first = not hasattr(self, "model_")
         X = validate_data(self, X, reset=first, **self._numbers)
         model, recent = self._start(X) if first else (self.model_, self.recent_)

@@ -102,7 +102,7 @@ class KernelForecaster(BaseForecaster):  # type: ignore[misc]
         return pd.DataFrame(found, index=index, columns=columns)
 
     def _asked(self, fh: Any) -> tuple[np.ndarray, Any]:
-        """Steps ahead, and their places in the index."""
+        """Return the steps ahead, and their places in the index."""
         steps = np.asarray(fh.to_relative(self.cutoff).to_numpy(), dtype=np.int64)
         if steps.min() < 1 or steps.max() > self.forecaster_.horizon:
             raise ValueError(
@@ -121,12 +121,12 @@ class KernelForecaster(BaseForecaster):  # type: ignore[misc]
 
     @classmethod
     def get_test_params(cls, parameter_set: str = "default") -> list[dict[str, Any]]:
-        """Parameters for sktime's own checks."""
+        """Return parameters for sktime's own checks."""
         return [{"season": 4}, {"horizon": 40, "season": ()}]
 
 
 def _times(index: Any) -> Any:
-    """Timestamps of an index, or None where it has numbers."""
+    """Return the timestamps of an index, or None where it has numbers."""
     if isinstance(index, pd.PeriodIndex):
         index = index.to_timestamp()
     return index if isinstance(index, pd.DatetimeIndex) else None

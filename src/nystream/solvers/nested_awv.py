@@ -86,7 +86,7 @@ class NestedAWV(AWV):
         return twin, max(float(np.trace(moments) - np.vdot(T @ moments, T)), 0.0)
 
     def _set_row(self, i: int, row: Array) -> None:
-        """L[i, :i] in the 8 x 8 tiles of the state: column-major, by column block, each from its diagonal down."""
+        """Set L[i, :i] in the 8 x 8 tiles of the state: column-major, by column block, each from its diagonal down."""
         padded = np.zeros(8 * (i // 8 + 1))
         padded[:i] = row
         start = 0

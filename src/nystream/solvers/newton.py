@@ -120,7 +120,7 @@ class NewtonSolver(LabelBound, Solver):
         return ridge, 0.5 * gradients, 0.5 * excess
 
     def _sums(self) -> tuple[float, float]:
-        """sum g' A_t^-1 g, and sum (eta_t - sigma)_+ dl^2 (|p_t| + clip)^2."""
+        """Return sum g' A_t^-1 g, and sum (eta_t - sigma)_+ dl^2 (|p_t| + clip)^2."""
         raise NotImplementedError
 
     def _reset(self, dim: int) -> None:
@@ -128,7 +128,7 @@ class NewtonSolver(LabelBound, Solver):
         raise NotImplementedError
 
     def _carry(self, T: Array) -> None:
-        """u <- T u, A <- T A T' + lam (I - T T')."""
+        """Transform u <- T u, A <- T A T' + lam (I - T T')."""
         raise NotImplementedError
 
     def _bind(self) -> None:

@@ -200,7 +200,7 @@ class OGD(Solver):
         self._bind()
 
     def _companions(self) -> tuple[str, ...]:
-        """The arrays that this method keeps besides W_."""
+        """Return the names of the arrays that this method keeps besides W_."""
         return MOMENTS[self.method] + (("total_",) if self.average else ())
 
     def _type_of(self, name: str) -> str:

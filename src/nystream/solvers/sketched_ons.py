@@ -131,7 +131,7 @@ class SketchedONS(NewtonSolver):
         return float(self.meter_[LOST]) if self.t_ else 0.0
 
     def _carry(self, T: Array) -> None:
-        """u <- T u, S <- S T'."""
+        """Transform u <- T u, S <- S T'."""
         self._sketch.turn()
         u, E, k, values = self.u_, self.E_, self.counts_[RANK], self.values_
         self._reset(len(T))

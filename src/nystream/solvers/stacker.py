@@ -252,7 +252,7 @@ class SoftmaxStacker(Stacker):
             self.hessian_, self.new_hessian_ = np.pad(self.hessian_, widths), np.pad(self.new_hessian_, widths)
 
     def _learn(self, F: Array, Y: Array, weights: Array | None) -> Array:
-        """Y (n,) are class numbers."""
+        """Learn rows; Y (n,) are class numbers."""
         sums = (self.new_gradient_, self.new_hessian_, self.new_curve_)
         return softmax_rounds(F, self.weights_, self.classes_, Y, weights, *sums)
 
@@ -280,5 +280,5 @@ class SoftmaxStacker(Stacker):
 
 
 def _tail(H: Array, E: int) -> Array:
-    """Diagonals of the last rows and columns."""
+    """Return the diagonals of the last rows and columns."""
     return np.ascontiguousarray(np.diagonal(H, axis1=1, axis2=2)[:, E:])

@@ -61,7 +61,7 @@ _HOMES = {
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> _Any:
-        """A public name, on first use."""
+        """Import a public name on first use."""
         if name not in _HOMES:
             raise AttributeError(f"module 'nystream.spark' has no attribute {name!r}")
         found = getattr(_importlib.import_module(f"nystream.spark.{_HOMES[name]}"), name)

@@ -45,7 +45,7 @@ def names_of(value: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
 
 
 def column(name: str) -> Any:
-    """The column of exactly this name, dots and all."""
+    """Return the column of exactly this name, dots and all."""
     return sql.col("`" + name.replace("`", "``") + "`")
 
 
@@ -97,7 +97,7 @@ def roles(
     *,
     numbers: bool = False,
 ) -> Roles:
-    """The columns that the pattern learns from, checked against the frame's names and types.
+    """Return the columns that the pattern learns from, checked against the frame's names and types.
 
     A model with a schema knows its columns: features and target may then be None. `numbers`: the target must be one.
     """
@@ -151,5 +151,5 @@ def _check_types(df: Any, found: Roles, kinds: dict[str, str], numbers: bool) ->
 
 
 def is_number(dtype: DataType) -> bool:
-    """Whether values of this type are numbers as they are."""
+    """Return whether values of this type are numbers as they are."""
     return isinstance(dtype, (NumericType, BooleanType))

@@ -63,7 +63,7 @@ class Sampling(Fold):
 
 
 def sampler_of(pattern: Learner | Model) -> KORS | None:
-    """An empty sampler as the pattern's learner would use it; None where it does not sample its dictionary."""
+    """Return an empty sampler as the pattern's learner would use it; None where it does not sample its dictionary."""
     learner = _nystrom(pattern)
     if learner is None or np.ndim(learner.dictionary) or learner.dictionary != "kors":
         return None
@@ -74,7 +74,7 @@ def sampler_of(pattern: Learner | Model) -> KORS | None:
 def common_dictionary(
     df: Any, sampler: KORS, found: Roles, seed: int = 0, on_error: OnError | None = None
 ) -> KORS | None:
-    """The dictionary of all rows of a frame; None where there are none."""
+    """Return the dictionary of all rows of a frame; None where there are none."""
     fold = Sampling(to_bytes(sampler), Roles(found.features, (), found.weight), on_error, seed)
     states = collected(df, fold, depth=1)
     parts = [from_bytes(state.content, trust=True) for state in states]
@@ -82,7 +82,7 @@ def common_dictionary(
 
 
 def with_common_dictionary(df: Any, pattern: Learner | Model, found: Roles, on_error: OnError | None = None) -> Any:
-    """The pattern with a dictionary for all rows of the frame in place of one it would sample; None without rows."""
+    """Return the pattern with a dictionary for all rows of the frame in place of a sampled one; None without rows."""
     sampler, learner = sampler_of(pattern), _nystrom(pattern)
     assert sampler is not None
     assert learner is not None
@@ -96,7 +96,7 @@ def with_common_dictionary(df: Any, pattern: Learner | Model, found: Roles, on_e
 
 
 def _nystrom(pattern: Any) -> NystromPKAWV | None:
-    """The learner with a dictionary, inside whatever is around it."""
+    """Return the learner with a dictionary, inside whatever is around it."""
     if isinstance(pattern, Model):
         return None if pattern.learner is None else _nystrom(pattern.learner)
     if isinstance(pattern, Wrapper):
@@ -105,7 +105,7 @@ def _nystrom(pattern: Any) -> NystromPKAWV | None:
 
 
 def _replaced(pattern: Any, points: Any) -> Any:
-    """A copy in which the learner with a dictionary is given these points."""
+    """Return a copy in which the learner with a dictionary is given these points."""
     params = pattern.clone().get_params(deep=False)
     if isinstance(pattern, (Model, Wrapper)):
         return type(pattern)(**{**params, "learner": _replaced(pattern.learner, points)})

@@ -69,12 +69,12 @@ class WorkerError(RuntimeError):
 
 
 def one_line(error: BaseException) -> str:
-    """The message of an error without line breaks."""
+    """Return the message of an error without line breaks."""
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def explained(error: BaseException) -> Exception | None:
-    """An error in one line for one that Spark raised; None where there is nothing better to say."""
+    """Return a one-line error for one that Spark raised; None where there is nothing better to say."""
     text = str(error)
     refused = REFUSED.search(text)
     if refused:
@@ -89,7 +89,7 @@ def explained(error: BaseException) -> Exception | None:
 
 
 def _in_one_line(error: BaseException) -> WorkerError | None:
-    """The innermost cause of an error that Spark reports with a stack of Java; None for one that is readable as is."""
+    """Return the innermost cause of an error that Spark reports with a stack of Java; None for one that is readable."""
     text = str(error)
     if not STACK.search(text):
         return None
@@ -100,7 +100,7 @@ def _in_one_line(error: BaseException) -> WorkerError | None:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Errors of workers as one line: `with clear_errors(): query.awaitTermination()`.
+    """Reduce errors of workers to one line: `with clear_errors(): query.awaitTermination()`.
 
     `fit` and all else that runs at once says it by itself. What Spark runs later, a stream of `per_key` or the
     predictions of `predict`, fails at the action that runs it: put this around that action.

@@ -23,7 +23,7 @@ class _Writer(MLWriter):  # type: ignore[misc]
         self.instance = instance
 
     def saveImpl(self, path: str) -> None:
-        """Spark's name: write metadata and model below this folder."""
+        """Write metadata and model below this folder; the name is Spark's."""
         session = self.sparkSession
         DefaultParamsWriter.saveMetadata(self.instance, path, session, {OWN: self.instance.facts})
         content = self.instance.content
@@ -38,7 +38,7 @@ class _Reader(MLReader):  # type: ignore[misc]
         self.kind = kind
 
     def load(self, path: str) -> Any:
-        """Spark's name: read what `save` wrote."""
+        """Read what `save` wrote; the name is Spark's."""
         session = self.sparkSession
         metadata = DefaultParamsReader.loadMetadata(path, session)
         found, wanted = metadata["class"].rpartition(".")[2], self.kind.__name__

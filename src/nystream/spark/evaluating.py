@@ -20,7 +20,7 @@ def evaluate(
     prediction: str = "prediction",
     classes: bool | None = None,
 ) -> Any:
-    """A frame with a row for each key and one for all rows together, in which `overall` is true and the key null.
+    """Return a frame with a row for each key and one for all rows, in which `overall` is true and the key null.
 
     The predictions of `per_key`, which are each made before their row is learnt, give prequential figures.
 

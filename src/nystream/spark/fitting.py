@@ -155,7 +155,7 @@ def _checked(learner: Any) -> Any:
 
 
 def _ready(df: Any, learner: Learner | Model, found: Roles) -> Learner | Model:
-    """A fresh pattern that starts alike in every partition: maps drawn, classes known."""
+    """Return a fresh pattern that starts alike in every partition: maps drawn, classes known."""
     if isinstance(learner, Model):
         return _model(df, learner, found)
     fresh = learner.clone()
@@ -176,7 +176,7 @@ def _model(df: Any, model: Model, found: Roles) -> Model:
 
 
 def classes_of(df: Any, target: str) -> list[Any]:
-    """The values of the target, in their order; one more look at its column."""
+    """Return the values of the target, in their order; this reads its column once more."""
     values = df.select(column(target).alias("label")).where("label is not null").distinct().limit(MOST_CLASSES + 1)
     with clear_errors():
         found = sorted(row.label for row in values.collect())

@@ -31,7 +31,7 @@ class ModelFolder:
         self._files.create_dir(self._root, recursive=True)
 
     def numbers(self) -> list[int]:
-        """Batches that have a file, in order."""
+        """Return the numbers of batches that have a file, in order."""
         names = (info.base_name for info in self._files.get_file_info(fs.FileSelector(self._root)))
         return sorted(int(match.group(1)) for match in map(NAME.fullmatch, names) if match)
 
@@ -47,7 +47,7 @@ class ModelFolder:
         return len(found)
 
     def read(self, batch: int) -> bytes | None:
-        """The content of the file of a batch; None where there is none."""
+        """Return the content of the file of a batch; None where there is none."""
         name = self._name(batch)
         if self._files.get_file_info(name).type != fs.FileType.File:
             return None
@@ -55,7 +55,7 @@ class ModelFolder:
             return bytes(file.read())
 
     def write(self, batch: int, model: Params) -> None:
-        """On this machine flushed to disk and renamed; elsewhere a copy under another name is moved to its place."""
+        """Write a model: on this machine flushed and renamed; elsewhere copied under another name, then moved."""
         name = self._name(batch)
         if isinstance(self._files, fs.LocalFileSystem):
             persist.save(model, name)
@@ -81,7 +81,7 @@ class ModelFolder:
 
 
 def has_started(checkpoint: str) -> bool:
-    """Whether a query has planned a micro-batch with this checkpoint."""
+    """Return whether a query has planned a micro-batch with this checkpoint."""
     files, root = open_folder(checkpoint)
     info = files.get_file_info(f"{root}/offsets")
     if info.type != fs.FileType.Directory:

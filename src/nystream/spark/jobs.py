@@ -59,7 +59,7 @@ class Build:
 
 
 def here() -> Build:
-    """The nystream of this process."""
+    """Return the nystream of this process."""
     try:
         return Build(version("nystream"), FORMAT)
     except PackageNotFoundError:  # sources on the path of Python, as with --py-files
@@ -67,7 +67,7 @@ def here() -> Build:
 
 
 def blas_threads(environment: Any = os.environ) -> int:
-    """Threads that the linear algebra beneath NumPy may start in this process; 0: as many as there are cores."""
+    """Return the threads that the linear algebra beneath NumPy may start here; 0: as many as there are cores."""
     for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         if environment.get(name, "").isdigit():
             return int(environment[name])
@@ -84,7 +84,7 @@ class Fold:
     """An `OnError` that does not stop, or None: the first row that cannot be learnt is an error."""
 
     def start(self, part: int) -> Any:
-        """What is to learn the rows of this partition."""
+        """Return what is to learn the rows of this partition."""
         return from_bytes(self.pattern, trust=True)  # bytes that the driver made for this job
 
     def learn(self, model: Any, batch: Any, place: Place) -> Any:
@@ -160,7 +160,7 @@ def learn_rows(fold: Fold, build: Build, batches: Iterator[Any]) -> Learnt:
 
 
 def partial_states(fold: Fold) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function of a partition for mapInArrow: one row with a partial model or a refusal, none without rows."""
+    """Return a partition's function for mapInArrow: one row with a partial model or a refusal, none without rows."""
     build = here()
 
     def states(batches: Iterator[Any]) -> Iterator[Any]:
@@ -174,7 +174,7 @@ def partial_states(fold: Fold) -> Callable[[Iterator[Any]], Iterator[Any]]:
 
 
 def _place(part: int, before: int, row: int) -> str:
-    """What messages call a row of a batch."""
+    """Return the name of a batch's row in messages."""
     return f"row {before + row} of partition {part}"
 
 
@@ -191,7 +191,10 @@ def _record(part: int, rows: int, state: bytes | None, refusal: str | None, refu
 
 
 def reader(roles: Roles, *, missing: bool) -> Callable[[Any, Place], tuple[Array, Any, Array | None]]:
-    """What makes arrays of a batch: X (n, d), labels (n,) or (n, K), weights (n,) or None; `missing`: nulls are nan."""
+    """Return a function that converts a batch to X (n, d), labels (n,) or (n, K), and weights (n,) or None.
+
+    With `missing`, nulls become nan.
+    """
 
     def arrays(batch: Any, place: Place) -> tuple[Array, Any, Array | None]:
         X = matrix(batch, roles.features, place, missing=missing)
@@ -213,7 +216,7 @@ def weights_of(batch: Any, name: str | None, place: Place) -> Array | None:
 
 
 def matrix(batch: Any, names: Any, place: Place, *, missing: bool = False) -> Array:
-    """Columns of a batch as (n, d) float64 in C order: the same bits whatever the layout of the batch was."""
+    """Return columns of a batch as (n, d) float64 in C order: the same bits whatever the layout of the batch was."""
     X = np.empty((batch.num_rows, len(names)))
     if not missing:
         refuse_nulls(batch, names, place)

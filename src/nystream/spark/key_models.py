@@ -82,7 +82,7 @@ class Keyed:
         return frame.assign(**{name: pd.to_datetime(frame[name], utc=True) for name in self.instants})
 
     def _forecasts(self, key: Any, model: Model, rows: pd.DataFrame) -> pd.DataFrame:
-        """The next rows of the key's series; none where its inputs are not known ahead."""
+        """Return the forecast of the next rows of the key's series; none where its inputs are not known ahead."""
         learner: Any = model.inner
         forecaster = learner.forecaster_
         X = None
@@ -160,7 +160,7 @@ class Keyed:
 
 
 def learnt_once(job: Keyed) -> Any:
-    """All rows of a key, from an empty model."""
+    """Learn all rows of a key, from an empty model."""
 
     def emitted(key: Any, frame: pd.DataFrame) -> pd.DataFrame:
         return job.advance(key, [frame], None)[0]
@@ -178,17 +178,17 @@ class Processor(StatefulProcessor):  # type: ignore[misc]
         self.state = handle.getValueState("model", STATE, self.lifetime)
 
     def handleInputRows(self, key: Any, rows: Iterator[Any], timerValues: Any) -> Iterator[Any]:
-        """Spark's name: the rows of one key in one micro-batch."""
+        """Handle the rows of one key in one micro-batch; the name is Spark's."""
         frame, after = self.job.advance(key, rows, self.state.get() if self.state.exists() else None)
         self.state.update(after)
         yield frame
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""
 
 
 def _losses(model: Model, scores: Any) -> Any:
-    """(n,) squared losses, of classes 0 or 1; nan where there was no label."""
+    """Return the (n,) squared losses, of classes 0 or 1; nan where there was no label."""
     if model.task == "classification":
         known = np.where(np.isnan(scores.P), -np.inf, scores.P)
         wrong = (known.argmax(axis=1) != scores.Y[:, 0]) | np.isneginf(known).all(axis=1)
@@ -198,7 +198,7 @@ def _losses(model: Model, scores: Any) -> Any:
 
 
 def _column(model: Model, P: Any) -> Any:
-    """Predictions as a column of a frame."""
+    """Return predictions as a column of a frame."""
     if model.learner_ is None:
         return np.full(len(P), None, dtype=object) if model.task == "classification" else np.zeros(len(P))
     found = model.answers(P)

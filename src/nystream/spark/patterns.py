@@ -38,7 +38,7 @@ def named_model(df: Any, pattern: Learner | Model | None, found: Roles) -> Model
 
 
 def task_of(df: Any, targets: Sequence[str]) -> str:
-    """The task that the target tells, by the rule of `choose_task`: by its type, of whole numbers by its first values.
+    """Return the task that the target tells, by the rule of `choose_task`: by its type, or by its first whole numbers.
 
     The values of a streaming frame cannot be looked at beforehand: whole numbers are quantities there.
     """
@@ -56,7 +56,7 @@ def task_of(df: Any, targets: Sequence[str]) -> str:
 
 
 def trained_model(model: Learner | Model, features: Any = None) -> Model:
-    """A model that knows its columns by name, of one that has learnt something."""
+    """Return a model that knows its columns by name, made of one that has learnt something."""
     if isinstance(model, Model):
         if model.learner_ is None or not model.learner_.d_:
             raise ValueError("the model has learnt nothing yet; fit it first")
@@ -76,7 +76,7 @@ def trained_model(model: Learner | Model, features: Any = None) -> Model:
 
 
 def prediction_type(model: Model, df: Any, targets: tuple[str, ...]) -> DataType:
-    """The type of a column of predictions: that of the classes, or numbers."""
+    """Return the type of a column of predictions: that of the classes, or numbers."""
     if model.task == "classification":
         if targets and all(name in df.columns for name in targets):
             return df.schema[targets[0]].dataType

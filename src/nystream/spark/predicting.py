@@ -33,7 +33,7 @@ def predict(
     quantiles: Sequence[float] | None = None,
     prediction: str = "prediction",
 ) -> Any:
-    """The frame with predictions of a trained model; columns are found by name, in any order.
+    """Return the frame with predictions of a trained model; columns are found by name, in any order.
 
     A row in which a feature is null has no prediction (null), unless the learner takes missing values.
 

@@ -79,7 +79,7 @@ class Evidence(NamedTuple):
     """(n,) the row at which the capital of the best bet last left 1."""
 
     def of(self, part: slice) -> Evidence:
-        """A view of some rows."""
+        """Return a view of some rows."""
         return Evidence(self.level[part], self.left[part])
 
 

@@ -132,7 +132,7 @@ class Encoder(Params):
             raise ValueError(f"names must be a power of 2, got {names!r}")
 
     def start(self, kinds: Mapping[str, str], outputs: int, *, classes: bool = False) -> None:
-        """Columns by name with their kinds, in the order they are encoded; so many targets (0: none), or classes."""
+        """Start with columns by name and kind, in the order of encoding, and so many targets (0: none) or classes."""
         if not kinds:
             raise ValueError("kinds is empty: at least one column is needed")
         self.kinds_, self.outputs_, self.classes_ = {}, at_least("outputs", outputs, 0), classes
@@ -267,14 +267,14 @@ class Encoder(Params):
         return max(0, min(self.outputs_ - 1, MOST_CLASSES)) if self.classes_ else self.outputs_
 
     def _buckets(self, each: int) -> int:
-        """Buckets of a column, of so many bytes in all columns."""
+        """Return the buckets of a column, where a bucket takes `each` bytes in all columns together."""
         buckets = self.levels
         while buckets > FEWEST_LEVELS and each * buckets > self.max_bytes:
             buckets //= 2
         return buckets
 
     def most_bytes(self, kinds: Mapping[str, str], outputs: int, *, classes: bool = False) -> int:
-        """Bytes of the statistics of levels at their largest, when all classes that are counted have appeared."""
+        """Return the largest bytes of the statistics of levels, when all counted classes have appeared."""
         each = _bucket_bytes(kinds, outputs, classes)
         return each * self._buckets(each)
 
@@ -297,7 +297,7 @@ class Encoder(Params):
 
 
 def _bucket_bytes(kinds: Mapping[str, str], outputs: int, classes: bool) -> int:
-    """Of one bucket in every category."""
+    """Return the bytes of one bucket in every category."""
     slots = sum(2 * (kind == "time") + (kind == "category") for kind in kinds.values())
     return 8 * (1 + (MOST_CLASSES if classes else outputs)) * max(slots, 1)
 

@@ -41,7 +41,7 @@ class FrequentNames(Params):
         self.bound = Names(self.hashes_, self.votes_, self.names_)
 
     def by_hash(self) -> dict[int, str]:
-        """Names by their hashes, the one with the most votes first."""
+        """Return names by their hashes, the one with the most votes first."""
         kept = np.flatnonzero(self.votes_ > 0)
         order = kept[np.argsort(-self.votes_[kept], kind="stable")]
         return {int(self.hashes_[i]): self.names_[i] for i in order}

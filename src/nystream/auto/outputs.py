@@ -70,7 +70,7 @@ class PersistenceStage(Params):
         return self._mix(P, None, None)
 
     def run(self, P: Array, labels: Array, w: Array | None) -> Array:
-        """Apply `step` to a block, each row before its label is learnt; labels are (n, K), for classes (n,)."""
+        """Return mixed predictions, each made before its label is learnt; labels are (n, K), for classes (n,)."""
         return self._mix(P, np.ascontiguousarray(labels), w)
 
     def _mix(self, P: Array, labels: Array | None, w: Array | None) -> Array:
@@ -124,7 +124,7 @@ class Recalibration(Params):
         return recalibrated(np.ascontiguousarray(P), None, None, *self._parts)
 
     def run(self, P: Array, labels: Array, w: Array | None) -> Array:
-        """Apply `step` to a block, each row before its label (n,) is learnt."""
+        """Return recalibrated logarithms, each made before its label (n,) is learnt."""
         return recalibrated(np.ascontiguousarray(P), labels, w, *self._parts)
 
     @property
@@ -168,7 +168,7 @@ class OutputStages(Params):
         return P if self.recalibration_ is None else self.recalibration_.predict(P)
 
     def run(self, P: Array, Y: Array, w: Array | None) -> Array:
-        """Apply `step` to a block, each row before its labels (n, K), or (n, 1) numbers of classes, are learnt."""
+        """Return the outputs, each made before its labels (n, K), or (n, 1) numbers of classes, are learnt."""
         labels = np.ascontiguousarray(Y[:, 0]) if self.classes else Y
         P = P if self.persistence_ is None else self.persistence_.run(P, labels, w)
         return P if self.recalibration_ is None else self.recalibration_.run(P, labels, w)

@@ -168,5 +168,5 @@ class Bandit(Params):
 
     @property
     def _bias(self) -> float:
-        """What the ridge may take from a function of norm `norm`, in units of the width."""
+        """The largest bias of the ridge estimate of a function of norm `norm`, in units of the width."""
         return math.sqrt(self.lam) * self.norm

@@ -11,14 +11,14 @@ from pathlib import Path
 __all__ = ["load_alone"]
 
 PARTS = ("scipy.linalg.cython_blas", "scipy.linalg.cython_lapack")
-"""What compiled code asks for by these names."""
+"""The modules from which compiled code imports BLAS and LAPACK routines."""
 
 
 def load_alone() -> None:
-    """Load them under their own names, but not the package that they are in: that is loaded when something asks for it.
+    """Load the modules `PARTS` under their own names, without the package `scipy.linalg` around them.
 
-    For a process that is this program's own: in it nobody else is surprised by parts of a package that came before it.
-    Where SciPy keeps them elsewhere nothing happens, and they are loaded in the usual way.
+    Call it only in a process of the command line, where no other code expects the whole package. If SciPy keeps the
+    modules elsewhere, nothing happens, and they are loaded with their package.
     """
     if "scipy.linalg" in sys.modules:
         return

@@ -15,7 +15,7 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line. Errors that the user can correct give one line and exit code 2."""
-    gc.disable()  # what is being loaded is no garbage
+    gc.disable()  # imports create no garbage worth collecting
     try:
         app = importlib.import_module("nystream.cli.app")
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""Values of a command line that are what they should be already: nothing is loaded to convert them."""
+"""Pass plain values of a command line (words, defaults, absent options) without loading a converter for them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ __all__ = ["pass_plain_values"]
 def pass_plain_values(command: Any) -> None:
     """Let the parameters of a command take absent values, words and defaults as they are.
 
-    Newer versions of typer build a validator of pydantic for every parameter of the command that is called, given or
-    not: a third of a short run. What is to be converted or checked still goes there, and to older versions everything.
+    Newer versions of typer build a pydantic validator for every parameter of the called command, given or not, which
+    takes a third of a short run. Values that must be converted or checked still go to typer; with older versions all
+    values do.
     """
     parameters = command.get_params  # with the option for help, which it makes when it is asked
 

@@ -52,21 +52,21 @@ class Snapshot(NamedTuple):
 class Trial:
     """A learner, its metrics, and its readings so far.
 
-    A learner is given numbers; a `Model` tables, and labels as people have them: rows without one are predicted and not
+    A learner gets numbers. A `Model` gets tables and labels of any kind; rows without a label are predicted but not
     scored. Without `learn` nothing is learnt. `watch` is called with the outputs of each block.
 
     With `delay` = k > 0, the label of row t arrives after row t + k was predicted: each row is predicted on arrival
-    (`predict`), and the row k before it is learnt afterwards (`step`). A learner with a parameter `delay`, as `Auto`,
-    that is 0 is told k, unless it has learnt something already.
+    (`predict`), and then the row k before it is learnt (`step`). If the learner has a parameter `delay` of 0, as `Auto`
+    has, and has learnt nothing yet, the parameter is set to k.
 
-    Metrics of probabilities get them from the raw predictions where those are log odds (by the learner's `link`), else
-    from the learner's own `probabilities(X)`, asked row by row before each label; learners with neither
-    are refused. Metrics of quantiles get those of `predict_quantile`, asked likewise.
+    If raw predictions are log odds (by the learner's `link`), probabilities are computed from them. Otherwise they come
+    from the learner's `probabilities(X)`, called for each row before its label; a learner with neither raises an error.
+    Quantiles come from `predict_quantile`, called in the same way.
 
-    Rows that were predicted before the learner had learnt anything count in no metric: their predictions are constants
-    that no data chose. Baselines know their labels.
+    Metrics skip rows that were predicted before the learner had learnt anything, since those predictions are constants.
+    Baselines know the labels of these rows.
 
-    In a process that is one of several, seconds are of the processor.
+    If several processes run trials, seconds are processor time.
     """
 
     def __init__(

@@ -18,8 +18,8 @@ from nystream.runtime.types import Array
 __all__ = ["Engine"]
 
 PRIOR = {"naive": 1.0, "seasonal naive": 16.0, "long seasonal naive": 1.0, "shared kernel": 32.0}
-"""Weights at the start: seasons of the calendar are likely, and so is what other series did. All other members are on
-probation: the first rows of one day or one weekend mislead everything that is fitted to them."""
+"""Weights at the start, high for seasons of the calendar and for patterns shared by other series, which are likely.
+All other members start with no weight (see `PROBATION`), because models fitted to one day or weekend are misled."""
 PROBATION = 2
 """Cycles of the shortest season for which a member has forecast before it has any weight."""
 NO_SEASON = 6

@@ -74,9 +74,9 @@ class GlobalLearner(Params):
 class Shared(Member):
     """The forecast a + b g(x) of one series, with g of a learner that all series share.
 
-    a and b are the discounted least-squares fit of the labels of the series by g, in which b is drawn to the typical
-    ratio of deviation to level over all series times the level of this one. So a series that has only begun gets the
-    shape of the others at once. `bind` gives it the shared learner, which is no part of its state.
+    a and b are fitted to the labels of the series by discounted least squares. A prior shrinks b towards the typical
+    ratio of deviation to level over all series, times the level of this one. So a new series has the shape of the
+    others from its first rows on. `bind` sets the shared learner, which is not part of the state.
     """
 
     names = ("shared kernel",)

@@ -98,8 +98,9 @@ class DoublySGD(LossLearner, Averaging):
     widths_: list[int]
     """Number of columns at the start and after each widening, the order in which directions are drawn."""
     rounds_: Rows
-    """(stored, 3): the rounds that left coefficients; the factor f that turns those into what they are now, over the
-    scale; and past, such that f cum + past is the sum of what they were in all rounds, in units of the coefficients."""
+    """(stored, 3): the round that stored each coefficient; the factor f by which the coefficient has changed since,
+    divided by the scale; and a number `past` such that f cum + past is the sum of all its values so far, in units of
+    the coefficient."""
     coef_: Rows
     """(stored, B K): their coefficients when they were stored, output by output."""
     scale_: float
@@ -220,8 +221,10 @@ class DoublySGD(LossLearner, Averaging):
         return p
 
     def _rescaled(self) -> float:
-        """Settle a scale that has become too small, or a sum that has become too long; what functions over the scale
-        are to be multiplied with."""
+        """Fold a scale that became too small, or a sum that became too long, into the stored factors.
+
+        Return the factor by which functions that were divided by the old scale must be multiplied.
+        """
         factor = 1.0
         if self.scale_ < TINY:
             self._settle()

@@ -188,7 +188,7 @@ class SketchedKONS(KONS):
         self.kors_.rewind(kors)
 
     def published_bound(self, norm2: float, a_priori: bool = True) -> BoundTerms:
-        """Return the bound of the paper's Theorem 3, for curved losses and beta of at least `theory_beta` (always `a_priori`); O(n^3)::
+        """Return the bound of the paper's Theorem 3 for curved losses and beta of at least `theory_beta`; O(n^3)::
 
             lam norm2 + 2 d_eff(lam/(sigma L^2)) log(2 sigma L^2 T/lam) / ((1 - eps) sigma max(gamma, beta tau_min))
 

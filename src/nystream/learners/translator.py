@@ -16,14 +16,14 @@ from nystream.runtime.types import Array
 __all__ = ["LevelEffect", "Translated", "Translator"]
 
 COLUMNS = ("filter", "descent")
-"""Sparse experts whose answers are dense columns: the last ones. All but the last are told apart from the columns."""
+"""Sparse experts whose predictions become dense columns: the last ones of `answers`."""
 MOST_CLASSES = 9
-"""Classes, the first ones, whose scores are dense columns."""
+"""The largest number of classes, the first ones, whose scores are dense columns."""
 SURE = 10.0
-"""Scores of classes beyond count as this."""
+"""Scores of classes are clipped to this size."""
 TITLES = {"descent": "linear in levels, words and bins", "filter": "linear in those and pairs of levels, filtered"}
 SPARSE_TITLES = {"descent": "linear in the sparse columns", "filter": "linear in the sparse columns, filtered"}
-"""For people: what the experts are, on tables and on sparse rows."""
+"""Readable names of the experts for tables and for sparse rows."""
 
 
 class Translated(NamedTuple):
@@ -47,9 +47,10 @@ class LevelEffect(NamedTuple):
 class Translator(Params):
     """Translates rows of a table, or sparse rows, to dense numbers and predictions of linear models of sparse rows.
 
-    Dense are the numbers of the encoder (`nystream.data.encoding.Encoder`; sparse rows have none) and what the pool of
-    descents and the filter say (`TokenExperts`); apart from them come the answers of the descent at each rate and of
-    the filter, for whoever combines experts. Every row is translated before its label is learnt.
+    The dense numbers are those of the encoder (`nystream.data.encoding.Encoder`; sparse rows have none) and the
+    predictions of the pool of descents and of the filter (`TokenExperts`). The predictions of the descent at each rate
+    and of the filter are also returned separately, for a learner that combines experts. Every row is translated before
+    its label is learnt.
 
     Parameters
     ----------

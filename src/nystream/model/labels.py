@@ -18,8 +18,8 @@ __all__ = ["Labels", "Scores", "answers", "labels_in", "labels_of", "nothing"]
 class Labels(NamedTuple):
     """Labels of a block.
 
-    Y (n, K) has numbers, of classes their places in `classes`, and nan where there is no label; `known`, of classes
-    alone, says how many had appeared before each row.
+    Y (n, K) contains numbers, for classes their positions in `classes`, and nan where there is no label. For classes,
+    `known` is the number of classes that had appeared before each row.
     """
 
     Y: Array

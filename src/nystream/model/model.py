@@ -104,16 +104,16 @@ class Model(Params):
     learner_: Learner | None = None
     """The trained learner; None before the first label."""
     schema_: Schema | None = None
-    """The schema, told from the first rows if none was given; its task is None until a label told it."""
+    """The schema, inferred from the first rows if none was given; its task is None until a label determines it."""
     classes_: list[Any]
     counts_: list[int]
     """Rows of each class, where class weights need them."""
     notes_: dict[str, Any]
-    """What those who hold the model keep with it, in its file too; the model itself does not read it."""
+    """Notes of the program that holds the model (a server, an estimator), saved with it; the model ignores them."""
     n_unlabelled_: int = 0
     n_misfits_: int = 0
     waiting_: dict[int, list[Any]] | None = None
-    """Rows that wait for their labels, by id, each with its prediction; the oldest first. None: none ever did."""
+    """Rows that wait for their labels, by id, each with its prediction, the oldest first; None before the first one."""
     score_: Score | None = None
     """Running errors of the predictions of `run` and `step`; see `nystream.model.score`."""
     n_remembered_: int = 0
@@ -263,10 +263,10 @@ class Model(Params):
         ahead=None: each row is a later row. ahead=1: each row is the next row after the last learnt label, and the
         prediction is the one that `step` would return.
 
-        Columns of the model that no row has are named in a warning, once; what a single dict leaves out is missing
-        without one. Rows with none of the model's columns are refused.
-        None stands for "none known": no class has appeared yet, or no label that could tell the task. Where the task is
-        declared, numbers are 0 before the first row.
+        One warning names the columns of the model that no row has. In a single dict, absent columns count as missing
+        without a warning. Rows with none of the model's columns raise an error.
+        Before the first class, or before a label determines the task, predictions are None. If the task is declared,
+        predicted numbers are 0 before the first row.
         """
         ahead = checked_ahead(ahead)
         if self.learner_ is None:
@@ -562,17 +562,17 @@ class Model(Params):
         """Return the importance of the columns for the predictions, as shares by name that sum to 1. Pure, and bounded
         in time.
 
-        By how much the error grows when a column's values go to other rows: `importance().columns` has these figures,
-        with intervals and, of `Auto`, what its learnt metrics say. The error is the squared error (several targets:
-        over their variances), of classes that of the probabilities, or the error rate where there are none; without
-        labels (novelty) it is the change of the score. Of columns that say the same each is worth little, since the
-        other is still there.
+        A column is as important as the error grows when its values are shuffled among the rows.
+        `importance().columns` has these figures with intervals, and for `Auto` the shares in its learnt distances. The
+        error is the squared error (for several targets, divided by their variances), for classes that of the
+        probabilities, or the error rate if there are none; without labels (novelty) it is the change of the score.
+        Columns that carry the same information each get a small share, since the other one is still there.
 
         Parameters
         ----------
         rows, y : rows with labels, as for `run`
-            None: the last rows that were learnt. A model knows these a little too well, so that a column of mere noise
-            may come out above 0, by a few hundredths of the error; rows it has not learnt are free of that.
+            None: the last rows that were learnt. The model fits these a little too well, so a column of pure noise may
+            get a few hundredths of the error. Rows that it has not learnt avoid this.
         repeats, coverage, seed
             See `nystream.explain.permutation_importance`.
         """
@@ -612,12 +612,12 @@ class Model(Params):
     def partial_dependence(
         self, column: str, of: Any = None, *, points: int = 40
     ) -> tuple[npt.NDArray[Any], Array, Array]:
-        """Return values of a column, the mean prediction over the last rows if all have that value, and the prediction
-        of each row.
+        """Return values of a column, the mean prediction for each value, and the predictions of single rows.
 
-        Of numbers and times, evenly spaced quantiles; of categories and text the most frequent ones, None being a
-        missing one. The third are the predictions (rows, values) that the second (values,) is the mean of. Of classes
-        it is the probability of the class `of`, by default the last; of several targets, the first.
+        The values are evenly spaced quantiles of numbers and times, or the most frequent categories and texts, where
+        None is a missing value. The predictions (rows, values) are those of the last rows, each with every value in
+        the column in turn; the mean (values,) is over these rows. For classes, they are probabilities of the class
+        `of`, by default the last one; for several targets, `of` is by default the first one.
         """
         return Explainer(self).partial_dependence(column, of, points)
 
@@ -626,10 +626,9 @@ class Model(Params):
         return Explainer(self).explain()
 
     def learnt_shares(self) -> dict[str, float] | None:
-        """Return the shares of the columns, by name, in the distances that `Auto` has learnt; None if there are none
-        yet.
+        """Return the shares of the columns, by name, in the distances that `Auto` has learnt; None before that.
 
-        Read off, not measured: cheap enough for a reading along the stream. Pure.
+        The shares are stored, so reading them is cheap enough for every reading along a stream. Pure.
         """
         names = [] if self.schema_ is None else self.schema_.names
         shares = self.inner.column_shares(names)
@@ -716,7 +715,7 @@ class Model(Params):
         if new:
             self._reported.update(new)
             warnings.warn(
-                f"the model knows no column {_listed(new)}; what it holds is left out", UserWarning, stacklevel=6
+                f"the model knows no column {_listed(new)}; its values are ignored", UserWarning, stacklevel=6
             )
 
     def _report_missing(self, table: Table, quiet: bool) -> None:

@@ -33,8 +33,8 @@ def weigh_rows(
 ) -> tuple[Array | None, list[int]]:
     """Return the weights of rows with labels Y (n, 1), and the number of rows of each class so far.
 
-    "balanced": a row of a class that n_c of the n rows so far have, itself included, weighs n / (K n_c), K being the
-    number of classes so far: all classes have had the same weight in the end, and no row needs those after it.
+    "balanced": a row weighs n / (K n_c), where n counts the rows so far with this one, n_c those of its class, and K
+    the classes so far. Over a long stream all classes get about the same total weight, and no later row is needed.
     """
     counts = counts + [0] * (len(classes) - len(counts))
     if class_weight is None:

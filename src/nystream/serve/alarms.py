@@ -35,9 +35,9 @@ class Alarm(NamedTuple):
 class Watch:
     """Looks at rows a page at a time: columns that went missing or constant, labels out of range, a high error.
 
-    The stream has changed when the errors of the last rows rank far above those before them: ranks, so that a few
-    outliers are no change. That is over when they rank among the errors before the change again, or when nothing from
-    before it is left in the meter's window: what was new is then what is usual.
+    A change of the stream is reported when the errors of the last rows rank far above the errors before them. Ranks are
+    used so that a few outliers do not count as a change. The change is over when new errors rank among those before it
+    again, or when the meter's window contains only rows after it.
     """
 
     def __init__(self, form: Form, level: float | None = None) -> None:

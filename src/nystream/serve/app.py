@@ -178,7 +178,7 @@ def _describe(request: Request) -> RequestInfo:
 
 
 def _check_origin(request: Request, service: Host) -> None:
-    """Refuse what a page of another site makes a browser send, and names of this machine that such a page made up."""
+    """Refuse requests that a page of another site makes a browser send, also under a made-up name of this machine."""
     host = request.headers.get("host", "")
     if not service.tokens.needed:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host

@@ -1,4 +1,4 @@
-"""What clients ask of the writer again and again: learn rows, remember a prediction, learn its label, forget rows."""
+"""The frequent commands for the writer: learn rows, remember a prediction, learn its label, forget rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of a model's rows: what a request must look like before it is logged, so that whatever is logged replays."""
+"""The form of a model's rows. Requests are checked against it before they are logged, so every logged event replays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All contact with `nystream.Model`: made from a configuration, told by first rows, learning, answering, as bytes."""
+"""All calls of `nystream.Model`: build it from a configuration or from first rows, learn, predict, save and load."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ DISK_ERRORS = frozenset(
         sqlite3.SQLITE_PERM,
     }
 )
-"""SQLite's codes that speak of the disk. Other codes speak of a statement, and end nothing but it."""
+"""SQLite's error codes for a failing disk. Other codes are about one statement, and only that statement fails."""
 
 
 def is_disk_error(error: BaseException) -> bool:

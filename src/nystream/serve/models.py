@@ -1,4 +1,4 @@
-"""The models of a server by name, each with its challengers and its keyed models, of which memory holds the latest."""
+"""The models of a server by name, with their challengers and keyed models; memory holds the keyed ones used last."""
 
 from __future__ import annotations
 

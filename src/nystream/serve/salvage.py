@@ -49,7 +49,8 @@ _OWNERS = {
     "source": "select id, model from source indexed by sqlite_autoindex_source_1",
     "progress": "select id, model from progress indexed by sqlite_autoindex_progress_1",
 }
-"""What the indexes, which are other pages than the tables, say of the rows that there are."""
+"""Queries that list the rows of each table from its index, whose pages may be intact where those of the table are
+not."""
 STEPS = 45
 """Doublings of the step over rows that cannot be read."""
 

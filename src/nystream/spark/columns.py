@@ -52,8 +52,8 @@ def column(name: str) -> Any:
 def in_utc(df: Any, name: str) -> Any:
     """Return a column as pandas on a worker reads it: timestamps without a zone, in UTC.
 
-    Timestamps themselves would come there in the time zone of the session, in which an hour comes twice every autumn.
-    Arrow gives instants, which models take in UTC.
+    Without the conversion, timestamps would arrive in the time zone of the session, where one hour occurs twice every
+    autumn. Arrow delivers instants, which models read as UTC.
     """
     if not isinstance(df.schema[name].dataType, TimestampType):
         return column(name)

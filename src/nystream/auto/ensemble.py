@@ -23,6 +23,7 @@ from nystream.scaling.ring import Ring
 __all__ = ["Ensemble"]
 
 MARGIN = 1.5
+"""Bound on scores of classes, whose codes are -1 and +1: a score beyond it is no more certain."""
 CODES = Frame(np.full((1, 1), -MARGIN), np.full((1, 1), MARGIN), np.zeros(1), np.ones(1))
 """What scores of classes are clipped to, where codes are, and their unit."""
 OWED = 100

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nystream.features.metric import FULL
 from nystream.runtime.params import Params, at_least, boolean
 
 __all__ = ["CANDIDATES", "EXPERTS", "LARGE", "METRIC_TARGETS", "WIDE", "Recipe"]
@@ -31,7 +32,6 @@ a slash have half the width of another."""
 LARGE = ("big", "rough", "change")
 METRIC_TARGETS = 64
 """Targets that a metric is learnt from, at most."""
-FULL = 300
 MANY, THINNED = 500, 4
 """Columns times outputs beyond which partial refits come so many times less often."""
 WIDE = 100

@@ -18,6 +18,7 @@ from nystream.registry import LEARNERS, find
 __all__ = ["bench"]
 
 COLUMNS = 22
+"""Columns of the generated rows: a typical small table."""
 ROWS = 1500
 """Small enough for the learners whose cost grows with every row."""
 

@@ -33,6 +33,7 @@ WINDOW, COVERED = 200, 500
 FEWEST = 20
 """Errors of the copy over fewer rows are not shown."""
 COVERAGE = 0.9
+"""Share of labels that the intervals shown should contain."""
 SHOWN = 160
 """Rows of predictions that a page shows."""
 KEPT = 2000

@@ -16,9 +16,11 @@ __all__ = ["Answer", "Ask", "blocks", "labelled", "learning", "predicting"]
 BLOCK = 4096
 """Rows of a request of `run`."""
 ATTEMPTS = 8
+"""Attempts at a request before its error is raised; their pauses take 11 seconds together, enough for a restart."""
 PAUSE = 0.1
 """Seconds before the second attempt; doubled each time, at most `LONGEST`."""
 LONGEST = 5.0
+"""Longest pause in seconds between two attempts."""
 REPLAYED = "idempotency-replayed"
 """Header of an answer to a request that was answered before."""
 AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})

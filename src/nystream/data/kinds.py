@@ -31,6 +31,7 @@ LOOK = 1000
 WORDS, FEWER_WORDS = 5.0, 2.5
 """Strings of so many words on average are text; of the fewer only if most of at least `ENOUGH` are different."""
 ENOUGH = 20
+"""Fewest values of a column from which its share of distinct values decides anything."""
 MOSTLY = 0.9
 """A column of which so many values are numbers is one of numbers; the same holds for times."""
 MANY_NUMBERS = 0.5

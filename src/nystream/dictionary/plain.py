@@ -18,6 +18,7 @@ __all__ = ["RIDGE", "PlainExpansion", "admit", "expire", "oldest"]
 RIDGE = 1e-10
 """Ridge of Gram matrices in projections, in units of k(x, x)."""
 GOLDEN = (math.sqrt(5) - 1) / 2
+"""The ratio by which golden-section search shortens its interval."""
 NARROW = 1e-6
 """Width of the interval at which the search for a merged point ends."""
 TINY = 1e-100

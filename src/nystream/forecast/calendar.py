@@ -19,7 +19,9 @@ __all__ = ["Calendar", "Frequency", "clock_times", "instants", "known_country"]
 SECOND = 1_000_000
 """Times are whole microseconds since 1970, in UTC where they have a zone."""
 HOUR, DAY = 3600 * SECOND, 86_400 * SECOND
+"""Microseconds of an hour and of a day."""
 YEAR = 365.25
+"""Mean days of a year."""
 UNITS = {"us": 1, "ms": 1000, "s": SECOND, "min": 60 * SECOND, "h": HOUR, "d": DAY, "w": 7 * DAY}
 MONTHS = {"ms": 1, "m": 1, "me": 1, "qs": 3, "q": 3, "qe": 3, "ys": 12, "y": 12, "ye": 12}
 """Names of pandas for months, quarters and years, which have no fixed length."""

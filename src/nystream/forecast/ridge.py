@@ -30,6 +30,7 @@ NO_SEASON = 24
 GROWTH = (0.5, 2.0)
 """Bounds of the ratio of the last cycle's mean to that of the cycle before it."""
 TINY = 1e-12
+"""Rounding, relative to the size of the numbers at hand: keeps divisors and pivots above 0."""
 EXACT = 1e-9
 """Mean errors below this are those of rounding, as in constant labels: the next error replaces them."""
 

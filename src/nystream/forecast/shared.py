@@ -28,6 +28,7 @@ KEPT = 0.998
 RATIO_STEP = 0.002
 """Step of the running mean of that ratio over all series."""
 TINY = 1e-12
+"""Deviations below this part of the level are rounding; also keeps a level of 0 from dividing by 0."""
 
 
 class GlobalLearner(Params):

@@ -15,6 +15,7 @@ from nystream.runtime.types import Array
 __all__ = ["TOKENS", "TokenExperts"]
 
 RATES = (1.0, 3.0, 10.0)
+"""Learning rates of the descents, half a power of ten apart, since the best one depends on the stream."""
 TOKENS = 2**32
 """Columns of tokens."""
 

@@ -13,6 +13,7 @@ from nystream.plot.style import Figure, blank, line_style, titled
 __all__ = ["regret_chart"]
 
 DOTS = (0, (1, 1.4))
+"""Dashes of the lines of bounds: dots and gaps in line widths, as matplotlib takes them."""
 FAR = 5.0
 """A bound this many times the largest regret would press it to the floor: both are drawn on a logarithmic axis then."""
 

@@ -45,6 +45,7 @@ GRID = "#E3E3E3"
 AXIS = "#999999"
 """The grey of axes, ticks and reference lines."""
 SMALL, NORMAL, LARGE = 8.5, 9.5, 11.5
+"""Font sizes in points."""
 ROUND = (1, 2, 5, 10)
 """Ticks are multiples of these, times a power of ten."""
 COUNTED = ("rows", "rows per second", "bytes", "regret", "stored points or features")

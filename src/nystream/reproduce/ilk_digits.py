@@ -21,6 +21,7 @@ from nystream.runtime.types import Array
 __all__ = ["EXPERIMENT", "TASKS", "Task", "learners", "selected"]
 
 BUFFERS = (32, 128, 512)
+"""Sizes of the buffer that are compared."""
 SHOWN = 128
 """The buffer whose errors are drawn over time."""
 PREFIX = 5

@@ -20,11 +20,13 @@ __all__ = ["EXPERIMENT", "at_equal_steps", "tuned"]
 
 KERNEL = Gaussian(np.sqrt(0.5))
 BUDGET = 60
+"""Stored points of SILK and truncated NORMA."""
 CHOOSING = (1000, 1001, 1002)
 """Seeds of the streams that settings are chosen on."""
 IMPLICIT: Grid = {"tau": (0.0, 1e-3, 3e-3, 1e-2, 3e-2, 0.1), "C": (0.03, 0.1, 0.3, 1.0, 3.0)}
 EXPLICIT: Grid = {"lam": (0.0, 1e-3, 3e-3, 1e-2, 3e-2, 0.1), "eta": (0.03, 0.1, 0.3, 1.0, 3.0)}
 ETAS, LAMS = (0.1, 0.3, 1.0, 3.0, 10.0), (0.01, 0.03, 0.1)
+"""Step sizes and decays at which ILK and NORMA are compared at equal values."""
 
 Make = Callable[..., Learner]
 METHODS: dict[str, tuple[Make, Grid]] = {

@@ -23,6 +23,7 @@ __all__ = ["CHOOSING", "EXPERIMENT", "RULES", "clip", "curve", "masked", "model"
 RULES = {"SILK": "silk", "truncated NORMA": "norma"}
 GRID: Grid = {"sigma": (0.05, 0.1, 0.2), "C": (0.02, 0.05, 0.1)}
 BUDGET, TAU = 20, 0.02
+"""Stored points and decay of each pixel's learner, unless a setting has others."""
 UNKNOWN = (85, 170)
 """Values of a mask that are not scored; 255 is foreground, and what is left background."""
 CHOOSING = 600
@@ -33,6 +34,7 @@ LIGHT = {"budget": 40, "tau": 0.001, "C": 0.1}
 KNOWN = 25.0
 """Percent of the image; below it the room counts as recognised."""
 LOOKS = (1845, 1856, 1885, 2190, 2200)
+"""Frames of the printed sheet, shortly before and after the light changes."""
 
 Frame = tuple[npt.NDArray[Any], Array | None]
 """A picture, and its mask: 1 foreground, 0 background, nan not known; None where there is none."""

@@ -21,6 +21,7 @@ __all__ = ["EXPERIMENT", "Play", "play"]
 MARKS = (200, 400)
 """Rounds at which regret is printed, besides the last."""
 GAMMAS = (0.0, 0.1, 0.5)
+"""Values of gamma of Sketched-KONS."""
 
 
 @dataclass(frozen=True)

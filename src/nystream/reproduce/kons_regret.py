@@ -26,7 +26,9 @@ PLACES = np.linspace(-1.0, 1.0, 5)[:, None]
 CLIPS = {"squared": 1.0, "logistic": 2.0, "squared_hinge": 1.5, "hinge": 1.5}
 """Losses, the last one flat, and the bound on predictions that each is run with; off the kink of the hinge."""
 RIDGES = (0.1, 1.0, 10.0, 100.0)
+"""Ridges of the batch solutions, of which the best one within the clip is the comparator."""
 GAMMAS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
+"""Values of gamma of Sketched-KONS; 1 is KONS."""
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ SOLVERS = ("eigh", "warm", "rank2")
 SHARES = (0.8, 0.2)
 """Ranks, of the landmarks."""
 SIZES = (50, 100, 200)
+"""Numbers of landmarks."""
 
 Found: TypeAlias = "dict[tuple[float, int, str], tuple[float, float, float]]"
 """(share, landmarks, solver) to (seconds, accuracy, its deviation)."""

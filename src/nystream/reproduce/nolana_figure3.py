@@ -30,6 +30,7 @@ from nystream.runtime.types import Array
 __all__ = ["FIGURE3", "kernel_errors"]
 
 SIZES, QUICK = (50, 100, 200, 400), (50, 100)
+"""Numbers of landmarks, in a full and in a quick run."""
 OTHERS = (TASKS[0], IJCNN1)
 """cpusmall and ijcnn1, at the widths and thresholds that their prefixes tell."""
 ROWS = 10_000

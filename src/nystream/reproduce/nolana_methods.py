@@ -19,6 +19,7 @@ __all__ = ["CHANGES", "CONTROL", "METHODS", "OURS", "PLAIN", "Method"]
 GAMMAS = (0.5, 1.0, 2.0, 4.0)
 """Of the kernel, in units of 1 / median squared distance."""
 LAMS = (0.0, 1e-5, 1e-4)
+"""Values of the ridge weight in the grid."""
 CHANGES = "rank m, least squares before the gradient step, AdaGrad steps, logistic loss for classes"
 """What our variant changes, in words."""
 

@@ -17,6 +17,7 @@ from nystream.runtime.types import Array
 __all__ = ["TABLE2", "compare", "race"]
 
 QUICK_ROWS = 3000
+"""Rows of a quick run, which only shows that everything works."""
 COLUMNS = ("method", "ours", "sd", "published", "seconds a pass", "setting, * at an edge", "settings tried")
 
 

@@ -20,6 +20,7 @@ from nystream.streams import greedy_adversary
 __all__ = ["EXPERIMENT", "contenders", "play"]
 
 KERNEL, LAM, COLUMNS = Gaussian(1.0), 1.0, 5
+"""Kernel and ridge of all contenders, and columns of the adversary's points."""
 Make = Callable[[int], Learner]
 """From the seed of its coins to a fresh learner."""
 

@@ -39,6 +39,7 @@ MOST_LONG = 16
 INLINE = 0.001
 """Seconds of a prediction that is made in the event loop itself: two changes of threads cost more."""
 INLINE_ROWS = 4
+"""Most rows of a prediction that is made in the event loop, without a thread."""
 IN_PLACE = 0.01
 """Seconds that a prediction may hold the model's read lock."""
 GUESSED = 4096

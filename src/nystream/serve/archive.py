@@ -35,6 +35,7 @@ __all__ = ["Archive", "Restored", "restore"]
 SEGMENT = 64 * 2**20
 """Bytes of events after which a new segment begins, or `TIMES` the state if that is more."""
 TIMES = 4
+"""A segment's events may take so many times the bytes of the state that it begins with."""
 AGE = 86_400.0
 """Seconds after which a new segment begins, if the model has learnt."""
 SUFFIX = ".segment"

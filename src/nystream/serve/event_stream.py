@@ -14,6 +14,7 @@ __all__ = ["Bus"]
 WAITING = 256
 """Events that wait for a slow listener; the oldest give way."""
 TICK = 1.0
+"""Seconds between two readings that are sent to listeners."""
 QUIET = 15.0
 """Seconds of silence after which a comment shows that the connection lives."""
 

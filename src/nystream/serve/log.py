@@ -27,6 +27,7 @@ from nystream.serve.witness import DELETED, Witness
 __all__ = ["TABLES", "Broken", "Damaged", "Full", "Log", "Position", "checksum", "is_disk_error", "is_full"]
 
 VERSION = 1
+"""Format of the log file; a server refuses a log of a later format."""
 TABLES = {
     "model": ("id", "name", "config", "pattern", "form", "created"),
     "part": ("id", "model", "name", "champion", "config", "first"),
@@ -84,6 +85,7 @@ _SET_PROGRESS = """insert into progress values(?, ?, ?, ?, ?, ?) on conflict(id)
 _SET_MARK = """insert into mark values(?, ?, ?, ?) on conflict(id) do update
   set acknowledged = excluded.acknowledged, clock = excluded.clock, sum = excluded.sum"""
 WAL_BYTES = 64 * 2**20
+"""SQLite shortens its write-ahead log to this size after a checkpoint."""
 AT_ONCE = (64, 32, 16, 8, 4, 2, 1)
 """Rows that one statement inserts: few sizes, so that SQLite compiles few statements."""
 NOTES = 10_000

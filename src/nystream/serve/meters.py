@@ -18,9 +18,13 @@ from nystream.runtime.types import Array
 __all__ = ["Meter", "Rate"]
 
 WINDOW = 1000
+"""Rows of the window over which errors are averaged."""
 POINTS = 400
+"""Most points of a time line; a page could not show more."""
 SPACING = 10
+"""Rows between the first points of a time line; doubled whenever `POINTS` are reached."""
 BINS = 10
+"""Bins of predicted probability in the calibration chart."""
 WATCHED = 20
 """Rows from one look at intervals or probabilities to the next."""
 SHARES = 16

@@ -25,7 +25,9 @@ TAIL = 20
 SHOWN_COLUMNS, SHOWN_TEXT = 100, 200
 """Columns of a last row that are shown, and characters of a value."""
 KEYED_WINDOW = 100
+"""Rows of the meter's window of a keyed model: there may be many thousands of them."""
 COVERAGE = 0.9
+"""Share of labels that intervals should contain, in the count of labels outside."""
 PAUSE = 0.005
 """Seconds that a prediction should wait for rows that are being learnt, at most."""
 MEMORY, LARGEST = 64, 4096

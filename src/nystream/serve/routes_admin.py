@@ -23,9 +23,11 @@ __all__ = ["TABLE", "TRANSFER"]
 
 FILE = "application/octet-stream"
 MOST_KEYS = 1000
+"""Most keys that one request lists."""
 UPLOAD_SECONDS = 10.0
 """Time that an uploaded file may take to load."""
 MOST_DIGITS = 18
+"""Most digits of a number in a query: with these it fits 64 bits."""
 
 
 def _entry(call: Call) -> Entry:

@@ -23,7 +23,9 @@ FIRST = 8
 WIDE = 512
 """Columns from which on first pieces are shorter still."""
 _LABELS, _WEIGHTS = 1, 2
+"""Flags of the packed head: labels that are numbers follow, weights follow."""
 _NO_LABELS = 0
+"""Columns of numeric labels of a batch that has none."""
 
 
 @dataclass(slots=True)

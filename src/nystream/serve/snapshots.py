@@ -14,6 +14,7 @@ from nystream.serve.settings import Retention
 __all__ = ["no_room", "surplus", "sync", "write_durably"]
 
 HOUR, DAY = 3600.0, 86400.0
+"""Seconds of an hour and of a day."""
 
 
 def write_durably(path: Path, content: bytes) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 __all__ = ["WalState", "mend_wal", "read_wal"]
 
 HEADER, FRAME = 32, 24
+"""Bytes of the header of the file and of that of each frame, as SQLite's file format says."""
 MAGIC = 0x377F0682
 """The last bit says that checksums are of big-endian words."""
 

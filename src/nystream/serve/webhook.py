@@ -17,8 +17,11 @@ from nystream.serve.json_text import to_json
 __all__ = ["Webhook"]
 
 WAITING = 1000
+"""Alarms that wait to be sent; further ones are dropped, since a dead receiver must not fill the memory."""
 ATTEMPTS = 3
+"""Attempts to send an alarm."""
 SECONDS = 5.0
+"""Time limit of an attempt, and of the last ones when the server stops."""
 logger = logging.getLogger("nystream.serve")
 
 

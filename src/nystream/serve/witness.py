@@ -17,6 +17,7 @@ __all__ = ["DELETED", "Witness"]
 _SLOT = struct.Struct("<qqI4x")
 """Model, number of its last event, checksum of both. Slot 0 holds the magic number and the highest model."""
 MAGIC = 0x6E797377
+"""First number of the file, by which it is recognised: "nysw" in ASCII."""
 DELETED = -1
 """Stands for the last event of a model that was deleted."""
 

@@ -13,6 +13,7 @@ from nystream.streams.synth import Bumps
 __all__ = ["drifting_gaussians", "friedman", "switching"]
 
 _HORIZON = 2000
+"""Rows over which the angle turns if neither `horizon` nor `n` is given."""
 
 
 def drifting_gaussians(

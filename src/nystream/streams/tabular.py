@@ -33,6 +33,7 @@ ARROW = (".parquet", ".pq", ".feather", ".arrow")
 DAMAGED = (OSError, ValueError, KeyError, TypeError, OverflowError, MemoryError, NotImplementedError)
 """What pyarrow raises for files that are not what they say, its own errors among them."""
 _ROWS = 1024
+"""Rows of a block where the caller does not say how many."""
 T = TypeVar("T")
 
 

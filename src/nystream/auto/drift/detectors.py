@@ -51,6 +51,7 @@ class Thresholds:
 LIMITS = Thresholds()
 BETS = np.array(LIMITS.rises + LIMITS.falls)
 NEVER = 1 << 62
+"""A row that no stream reaches."""
 RULES = (BETS, len(LIMITS.rises), math.log(LIMITS.fall_bar), LIMITS.least, LIMITS.floor)
 
 

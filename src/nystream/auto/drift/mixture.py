@@ -23,6 +23,7 @@ FIRST_AGE = (100, 10)
 RATE = 0.05
 """Rate of the running means of squared losses."""
 TINY = 1e-300
+"""Keeps a share of two sums that are both 0 from dividing by 0."""
 EXACT = 1e-12
 """Losses count as at least this part of the labels' variance when likelihoods are compared."""
 LEAST = 1e-6

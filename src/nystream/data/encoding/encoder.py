@@ -41,6 +41,7 @@ TOKENS = 2**32
 NAMED_WORDS = 4
 """Times as many names are kept of words as of levels."""
 FEWEST_LEVELS = 16
+"""Smallest number of buckets of a column; with fewer, most levels would share one."""
 
 Levels = npt.NDArray[np.uint16]
 Places = npt.NDArray[np.int64]

@@ -18,6 +18,7 @@ __all__ = ["SparseLearner"]
 
 LOSSES = ("squared", "logistic", "softmax")
 MOST_BITS = 30
+"""Most bits of the table, whose 2^30 records already take several gigabytes."""
 LARGEST = 1e70
 """Largest accepted value. Squares of products of larger values overflow."""
 SMALLEST = 4

@@ -139,7 +139,7 @@ def draw(curves: dict[str, dict[str, np.ndarray]], marks: list[int], path: str) 
     for axis, (stream, dictionaries) in zip(axes[0], curves.items(), strict=True):
         for title, atoms in dictionaries.items():
             axis.plot(marks, atoms, marker="o", label=title)
-        axis.set(title=stream, xlabel="rows", xscale="log", ylim=(0, None))
+        axis.set(title=stream, xlabel="rows", ylim=(0, None))
     axes[0][0].set_ylabel("atoms")
     axes[0][0].legend(fontsize=7)
     figure.tight_layout()

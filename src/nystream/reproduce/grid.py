@@ -152,9 +152,12 @@ def _far_off(outcome: Outcome) -> str:
 def _moves(outcome: Outcome) -> str:
     table = outcome.tables[0]
     here, published = table.columns.index("moves"), table.columns.index("moves, published")
-    rows = [row for row in table.rows if _value(row[published])]
-    pairs = [(_value(row[here]), _value(row[published]), row[0]) for row in rows]
-    return ", ".join(f"{a:,.0f}, not {b:,.0f}, at eps {eps}" for a, b, eps in pairs if abs(a / b - 1) > FAR_OFF) or "none"
+    off = []
+    for row in table.rows:
+        ours, theirs = _value(row[here]), _value(row[published])
+        if theirs and abs(ours / theirs - 1) > FAR_OFF:
+            off.append(f"{ours:,.0f}, not {theirs:,.0f}, at eps {row[0]}")
+    return ", ".join(off) or "none"
 
 
 def _edge(outcome: Outcome) -> str:

@@ -31,13 +31,15 @@ def page(records: Iterable[Record]) -> str:
 
 
 def _made(records: list[Record]) -> str:
-    """Return a sentence on the seconds of all records, and which version of the package made which."""
+    """Return the seconds of all records together, and which version of the package made which."""
     by_version: dict[str, list[str]] = {}
     for record in records:
         by_version.setdefault(record.versions.get("nystream", "unknown"), []).append(record.name)
-    made = [f"Version {v} of nystream made {', '.join(names)}." for v, names in sorted(by_version.items(), reverse=True)]
+    made = [
+        f"Version {v} of nystream made {', '.join(names)}." for v, names in sorted(by_version.items(), reverse=True)
+    ]
     total = sum(record.seconds for record in records)
-    return " ".join([f"One after the other they took {total:,.0f} s.", *made])
+    return " ".join([f"Together they took {total:,.0f} s.", *made])
 
 
 def section(record: Record, folder: str = "") -> str:

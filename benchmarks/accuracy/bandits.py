@@ -16,7 +16,9 @@ most), ridges 0.01 to 1. A trial is one arm in one round. Its columns are trials
 width, the largest ratio of both sides, runs whose regret passed `regret_bound`, and the means of beta, of what
 `KernelUCB` has on the same pulls, of the papers' radius for BKB as remembered, and of the atoms.
 
-Run: NYSTREAM_DATA=DIR python benchmarks/accuracy/bandits.py [rounds, default 1200] [streams, default all]
+--plot draws the mean regret by rounds, with the standard deviation over seeds.
+
+Run: NYSTREAM_DATA=DIR python benchmarks/accuracy/bandits.py [rounds, default 1200] [streams, default all] [--plot FILE]
      python benchmarks/accuracy/bandits.py guarantee [seeds, default 50]
 """
 
@@ -201,8 +203,13 @@ def main() -> None:
     if sys.argv[1:2] == ["guarantee"]:
         guarantee(int(sys.argv[2]) if len(sys.argv) > 2 else 50)
         return
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 1200
-    wanted = sys.argv[2:]
+    given, plot = sys.argv[1:], None
+    if "--plot" in given:
+        place = given.index("--plot")
+        plot = given[place + 1]
+        given = given[:place] + given[place + 2 :]
+    rounds = int(given[0]) if given else 1200
+    wanted, drawn = given[1:], {}
     known = {name: task for name, task in tasks(rounds, TUNING) if not wanted or name in wanted}
     print(f"{'stream':<10}{'bandit':<14}" + "".join(f"{int(p * rounds):>9}" for p in PARTS) + "   std  points     ms")
     for name, tuning in known.items():
@@ -222,11 +229,31 @@ def main() -> None:
                 found.setdefault(title, []).append((curve, ms, player.size))
         for title, runs in found.items():
             curves = np.array([curve for curve, _, _ in runs])
+            drawn.setdefault(name, {})[title] = curves
             at = [curves[:, int(p * rounds) - 1].mean() for p in PARTS]
             points, ms = (np.mean([run[i] for run in runs]) for i in (2, 1))
             rest = f"{curves[:, -1].std():>6.1f}{points:>8.0f}{ms:>7.2f}"
             print(f"{name:<10}{title:<14}" + "".join(f"{v:>9.1f}" for v in at) + rest, flush=True)
         print(f"{'':<10}exploration: beta {beta:g}, alpha {alpha:g}", flush=True)
+    if plot:
+        draw(drawn, plot)
+
+
+def draw(streams: dict[str, dict[str, np.ndarray]], path: str) -> None:
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(streams), figsize=(4.6 * len(streams), 3.4), squeeze=False)
+    for axis, (stream, bandits) in zip(axes[0], streams.items(), strict=True):
+        for title, curves in bandits.items():
+            mean, spread = curves.mean(axis=0), curves.std(axis=0)
+            rounds = np.arange(1, len(mean) + 1)
+            axis.plot(rounds, mean, label=title)
+            axis.fill_between(rounds, mean - spread, mean + spread, alpha=0.2)
+        axis.set(title=stream, xlabel="rounds", xscale="log", yscale="log")
+    axes[0][0].set_ylabel("cumulative regret")
+    axes[0][0].legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
 
 
 if __name__ == "__main__":

@@ -413,6 +413,7 @@ def test_a_wide_libsvm_file_stays_sparse_is_saved_resumed_and_predicted(tmp_path
     ("options", "message"),
     [
         (["-l", "kons", "-m", "regret"], "-m regret is not for this learner, Standardized(StandardizedTarget(KONS))"),
+        (["-l", "kons", "-m", "regret", "--no-standardize"], "regret_against(values, Y)"),
         (["-l", "kons", "-m", "regret_bound", "--no-standardize"], "depends on the norm of the comparator"),
         (["-l", "pkawv", "-m", "mse", "-m", "regret"], "--no-standardize keeps them as they are"),
         (["-l", "fogd", "-m", "regret_bound"], "-m regret_bound is not for this learner"),

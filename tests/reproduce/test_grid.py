@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nystream.reproduce import EXPERIMENTS, Record
-from nystream.reproduce.grid import DIFFERENCES, GRID, Item
+from nystream.reproduce.grid import DIFFERENCES, FAR_OFF, GRID, Item
 
 RESULTS = Path(__file__).parents[2] / "docs" / "reproduction"
 
@@ -29,3 +29,12 @@ def test_what_was_found_is_read_off_the_record(name):
         assert difference.here(outcome)
         assert difference.published
         assert difference.why.endswith((".", "table."))
+
+
+def test_figures_more_than_a_tenth_off_are_named():
+    outcome = Record.load(RESULTS / "nolana-table2.json").outcome
+    shown = next(d for d in DIFFERENCES["nolana-table2"] if "single methods" in d.published).here(outcome)
+    for table in outcome.tables:
+        for row in table.rows:
+            far = "our" not in row[0] and row[3] is not None and abs(row[1] / row[3] - 1) > FAR_OFF
+            assert (f"{row[0]} {row[1]:.2f}, not {row[3] or 0:.2f}" in shown) == far, row

@@ -1,6 +1,7 @@
 """Records: what was found survives a file, becomes Markdown and a plot."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ def outcome(setting: Setting) -> Outcome:
     )
 
 
+OLDER = (("one", 1_000.0), ("two", 5.0))
 EXAMPLE = Experiment("example", "An example.", "Nobody, Table 1", "Nothing is done.", outcome)
 
 
@@ -45,6 +47,14 @@ def test_markdown_has_our_figures_beside_the_published_ones() -> None:
     assert "A quick run" in text
     assert "A quick run" not in section(perform(EXAMPLE, Setting()))
     assert "- [example](#example): An example." in page([perform(EXAMPLE, Setting())])
+
+
+def test_the_page_says_how_long_all_records_took_and_which_version_made_them() -> None:
+    first = perform(EXAMPLE, Setting())
+    others = [replace(first, name=name, seconds=seconds, versions={"nystream": "0.9"}) for name, seconds in OLDER]
+    text = page([replace(first, seconds=1.0, versions={"nystream": "1.0"}), *others])
+    assert "Together they took 1,006 s." in text
+    assert "Version 1.0 of nystream made example. Version 0.9 of nystream made one, two." in text
 
 
 def test_the_plot_has_every_panel_and_picture(tmp_path: Path) -> None:

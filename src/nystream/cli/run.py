@@ -192,8 +192,8 @@ def _check_meters(model: Model, metrics: list[str]) -> None:
     for name in metrics:
         if name not in (Regret.name, RegretBound.name):
             continue
-        why = learner.why_not(Regret.name)
-        if name == RegretBound.name and why is not None and learner.can(RegretBound.name):
+        why = learner.why_not(name)
+        if name == RegretBound.name and why is None and not learner.can(Regret.name):
             why = "its bound depends on the norm of the comparator: in Python, regret_bound(norm2)"
         if why is not None:
             scaled = " (--no-standardize keeps them as they are)" if "scaled" in why else ""

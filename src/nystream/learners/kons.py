@@ -381,6 +381,14 @@ class KONS(LabelBound, LossLearner, Averaging):
         return P
 
     # -- regret and its bounds -----------------------------------------------------------------------------------------
+    def why_not(self, ability: str) -> str | None:
+        if ability == "regret":
+            return (
+                "the best function in hindsight is not known while it runs: in Python, regret_against(values, Y) is "
+                "the regret against the predictions of any function"
+            )
+        return super().why_not(ability)
+
     def regret_against(self, values: Any, Y: Any) -> float:
         """Return the cumulative loss minus that of a comparator with predictions `values` (n_seen,) for labels Y."""
         f = self._comparator(values)

@@ -80,11 +80,12 @@ class NOLANA(LandmarkLearner):
           little of the eigenvectors around position r, and "rank2" all that truncation discarded since the last
           decomposition, at most 100 moves ago.
 
-        Median difference of predictions from "eigh", as a share of their deviation, 100 landmarks
-        (benchmarks/accuracy/nolana_solvers.py; drifting Gaussians, 1,533 moves in 2,000 rows; usps, 905 in 1,500):
-        at rank 100 "reflect" 2.5e-2 and 1.5e-5, "warm" and "rank2" 1e-12; at rank 80 2.5e-2 and 2.6e-2, 2.6e-4 and
-        2.6e-2, 1.0e-3 and 2.4e-2; at rank 25 6.2e-2 and 4.7e-2, 7.3e-4 and 1.1e-2, 2.8e-2 and 3.1e-2. Errors differ
-        by at most 0.25 points, in either direction.
+        Median difference of predictions from "eigh", as a share of their deviation, 100 landmarks, on drifting
+        Gaussians (2,380 moves in 3,000 rows) and on usps (1,733 in 3,000), printed by
+        benchmarks/accuracy/nolana_solvers.py: at rank 100 "reflect" 8.5e-3 and 2.9e-5, "warm" and "rank2" 1e-13; at
+        rank 80 "reflect" 3.2e-2 and 2.9e-2, "warm" 1.4e-4 and 1.9e-2, "rank2" 1.2e-2 and 2.2e-2; at rank 25
+        3.8e-2 and 4.0e-2, 2.3e-2 and 1.9e-2, 2.1e-2 and 2.7e-2. Errors differ by at most 0.2 points, in either
+        direction.
     count : {"moves", "all"}
         What N_q counts: the rows that moved landmark q, or all rows nearest to it.
     tol : float, default 1e-8

@@ -157,7 +157,10 @@ def _as_default(name: str, value: Any, default: Any) -> Any:
 
 def _of_numbers(record: Record, learner: Learner, settings: dict[str, Any]) -> Learner:
     """Return the learner with the squared loss; raise an error that says what to use instead if it has none."""
-    way_out = "use auto, pkrr, kernel-ridge or fogd for numbers, or say that the target is classes"
+    way_out = (
+        "use auto, pkrr, kernel-ridge or fogd for numbers, or say that the target is classes: --task classification, "
+        "in Python task='classification'"
+    )
     if "loss" in settings:
         raise ValueError(
             f"{record.name} with loss={settings['loss']!r} learns classes, and the target is a number; {way_out}"

@@ -25,9 +25,21 @@ def page(records: Iterable[Record]) -> str:
     rows = tuple((i.paper, i.what, ", ".join(f"[{e}](#{e})" for e in i.experiments), i.state) for i in GRID)
     grid = _table(Table("", columns, rows))
     contents = "\n".join(f"- [{r.name}](#{r.name}): {r.title}" for r in records)
-    return f"{HEAD}\n## All tables and figures\n\n{grid}\n\n{contents}\n\n" + "\n".join(
+    return f"{HEAD}\n{_made(records)}\n\n## All tables and figures\n\n{grid}\n\n{contents}\n\n" + "\n".join(
         section(r, folder="reproduction/") for r in records
     )
+
+
+def _made(records: list[Record]) -> str:
+    """Return the seconds of all records together, and which version of the package made which."""
+    by_version: dict[str, list[str]] = {}
+    for record in records:
+        by_version.setdefault(record.versions.get("nystream", "unknown"), []).append(record.name)
+    made = [
+        f"Version {v} of nystream made {', '.join(names)}." for v, names in sorted(by_version.items(), reverse=True)
+    ]
+    total = sum(record.seconds for record in records)
+    return " ".join([f"Together they took {total:,.0f} s.", *made])
 
 
 def section(record: Record, folder: str = "") -> str:

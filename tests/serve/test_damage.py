@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -17,6 +18,7 @@ from serving import Running, after_a_crash, fill_two_models, learn
 from nystream.serve import Retention, learning
 from nystream.serve.log import Damaged, Log, checksum
 from nystream.serve.repair import repair
+from nystream.serve.rows import count_rows
 from nystream.serve.store import load_within
 from nystream.serve.verify import verify
 from nystream.serve.wal import mend_wal, read_wal
@@ -222,11 +224,11 @@ def test_an_event_that_fails_in_the_replay_stops_its_model_and_stays_in_the_log(
     copy = shutil.copytree(folder, tmp_path / "d")
     run, calls = learning._run, []
 
-    def fail(model, form, batch):
+    def fail(model, batch):
         calls.append(batch.n)
         if len(calls) == 3:
             raise error
-        return run(model, form, batch)
+        return run(model, batch)
 
     with monkeypatch.context() as patch:
         patch.setattr(learning, "_run", fail)
@@ -237,6 +239,33 @@ def test_an_event_that_fails_in_the_replay_stops_its_model_and_stays_in_the_log(
             assert "acknowledged, cannot be learnt again" in server.call("GET", f"/models/{stopped}")[1]["reason"]
     with Running(copy) as server:  # nothing was dropped
         assert served(server) == expected
+
+
+def test_repair_gives_up_the_events_that_cannot_be_learnt_again_whatever_the_words_of_the_error(
+    killed, tmp_path, monkeypatch
+):
+    folder, _ = killed
+    copy = shutil.copytree(folder, tmp_path / "d")
+    run, refused = learning._run, []
+
+    def fail(model, batch):
+        if batch.n in refused:
+            raise ValueError("event 7, cannot be learnt again: odd words")
+        return run(model, batch)
+
+    monkeypatch.setattr(learning, "_run", fail)
+    log = sqlite3.connect(copy / "log.db")
+    newest = "select max(s.seq) from snapshot s join part p on s.part = p.id where p.model = event.model"
+    bodies = log.execute(f"select body from event where key is null and kind = 'learn' and seq > ({newest})").fetchall()
+    log.close()
+    refused.append(count_rows(bodies[1][0]))
+    said = []
+    assert repair(copy, lambda question: True, said.append) == 0
+    assert any("is served again" in text for text in said)
+    given_up = [json.loads(path.read_bytes()) for path in (copy / "lost").glob("rows-*.json")]
+    assert {piece["table"] for pieces in given_up for piece in pieces} == {"event"}
+    with Running(copy) as server:
+        assert {server.call("GET", f"/models/{name}")[1]["state"] for name in ("m", "other")} == {"ready"}
 
 
 def test_a_model_that_cannot_be_created_again_is_quarantined_at_the_start(tmp_path):

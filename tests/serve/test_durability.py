@@ -20,7 +20,7 @@ from serving import CONFIG, Process, Running, after_a_crash, learn, rows
 
 from nystream.serve import Limits, Retention, learning
 from nystream.serve.log import Full, Log
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows, batch_of, count_rows
 
 
 def test_a_crash_loses_nothing_that_was_acknowledged_and_the_model_is_equal_to_the_byte(tmp_path):
@@ -138,8 +138,8 @@ def test_a_row_that_the_learner_refuses_after_all_leaves_no_trace(tmp_path, monk
         before = server.file("m")
         run = learning._run
 
-        def refuse(model, form, batch):
-            found = run(model, form, batch)
+        def refuse(model, batch):
+            found = run(model, batch)
             if batch.n == 7:  # after it has learnt the rows: the worst case
                 raise ValueError("no such rows")
             return found
@@ -350,27 +350,28 @@ def test_a_backup_that_cannot_be_made_says_why_and_leaves_nothing_behind(tmp_pat
 
 def test_rows_come_back_as_they_were_packed():
     rng = np.random.default_rng(0)
-    batch = Batch(
-        rng.normal(size=(3, 2)),
-        {"town": ["Ulm", None, "Bonn"]},
-        {"when": np.array([1, 2, np.iinfo(np.int64).min])},
+    kinds = {"a": "number", "town": "category", "when": "time", "b": "boolean"}
+    words, times = {"town": ["Ulm", None, "Bonn"]}, {"when": [1, 2, np.iinfo(np.int64).min]}
+    batch = LoggedRows(
+        batch_of(rng.normal(size=(3, 2)), words, times, kinds),
         labels=["x", None, "y"],
         weights=np.array([1.0, 0.0, 2.0]),
         predictions=["x", None, "x"],
         piece=32,
     )
-    again = Batch.unpack(batch.pack())
+    again = LoggedRows.unpack(batch.pack(), kinds)
     assert again.pack() == batch.pack()
-    assert (again.words, again.labels, again.predictions, again.piece) == (
-        batch.words,
-        batch.labels,
-        batch.predictions,
-        32,
-    )
+    assert count_rows(batch.pack()) == 3
+    assert (again.labels, again.predictions, again.piece) == (batch.labels, batch.predictions, 32)
+    assert again.inputs.kinds == kinds
+    for name, values in batch.inputs.columns.items():
+        np.testing.assert_array_equal(again.inputs.columns[name], values)
     np.testing.assert_array_equal(again.numbers, batch.numbers)
-    joined = Batch.joined([batch.part(slice(0, 1)), batch.part(slice(2, 3))])
-    assert joined.words == {"town": ["Ulm", "Bonn"]}
+    joined = LoggedRows.joined([batch.part(slice(0, 1)), batch.part(slice(2, 3))])
+    assert joined.inputs.columns["town"].tolist() == ["Ulm", "Bonn"]
     assert joined.predictions == ["x", "x"]
+    with pytest.raises(ValueError, match="other columns than their model"):
+        LoggedRows.unpack(batch.pack(), {**kinds, "c": "number"})
 
 
 def test_a_folder_of_a_later_version_is_refused(tmp_path):
@@ -430,7 +431,7 @@ def test_an_unexpected_failure_is_a_500_with_an_id_and_changes_nothing(tmp_path,
         learn(server, "/models/m", 30)
         server.call("PUT", "/models/m/challengers/c", {"copy": True})
         before = server.file("m")
-        fail_when(monkeypatch, learning, "_run", lambda model, form, batch: batch.n == 7, error)
+        fail_when(monkeypatch, learning, "_run", lambda model, batch: batch.n == 7, error)
         found, labels = rows(7, 1)
         status, answer = server.call("POST", "/models/m/learn", {"rows": found, "labels": labels})
         assert status == 500
@@ -450,7 +451,7 @@ def test_a_failure_before_the_commit_leaves_the_others_of_its_group_alone(tmp_pa
     with Running(tmp_path / "a") as server:
         server.create("m")
         learn(server, "/models/m", 5)
-        fail_when(monkeypatch, Batch, "pack", lambda batch: batch.n == 7, RuntimeError("cannot be packed"))
+        fail_when(monkeypatch, LoggedRows, "pack", lambda batch: batch.n == 7, RuntimeError("cannot be packed"))
         statuses = []
 
         def send(n):

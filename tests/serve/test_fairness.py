@@ -100,7 +100,7 @@ def test_a_light_learn_is_answered_while_a_long_one_is_applied(server, monkeypat
     reached, answered, pieces = threading.Event(), threading.Event(), []
     real, heavy = learning.learn, server.service.store.models.find("heavy").champion
 
-    def slow(model, form, batch, gate):
+    def slow(model, batch, gate):
         if model is heavy.model:
             pieces.append(batch.n)
             if len(pieces) == 3:
@@ -109,7 +109,7 @@ def test_a_light_learn_is_answered_while_a_long_one_is_applied(server, monkeypat
                     answered.wait(0.01)
             if sum(pieces) == 20_000:  # the last piece: the light one must have been answered by now
                 assert answered.wait(WAIT)
-        return real(model, form, batch, gate)
+        return real(model, batch, gate)
 
     monkeypatch.setattr(learning, "learn", slow)
     long = Background(learn, server, "/models/heavy", 20_000)
@@ -127,7 +127,7 @@ def test_a_snapshot_asked_for_in_the_middle_waits_for_its_own_model_alone(server
     reached, answered, pieces = threading.Event(), threading.Event(), []
     real = learning.learn
 
-    def slow(model, form, batch, gate):
+    def slow(model, batch, gate):
         if model is entry.champion.model:
             pieces.append(batch.n)
             if len(pieces) == 3:
@@ -136,7 +136,7 @@ def test_a_snapshot_asked_for_in_the_middle_waits_for_its_own_model_alone(server
                     answered.wait(0.01)
             if sum(pieces) == 3000:
                 assert answered.wait(WAIT)
-        return real(model, form, batch, gate)
+        return real(model, batch, gate)
 
     monkeypatch.setattr(learning, "learn", slow)
     long = Background(learn, server, "/models/heavy", 3000)

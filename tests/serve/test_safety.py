@@ -139,7 +139,7 @@ def test_bad_rows_are_refused_in_one_sentence_that_names_them(server):
     for body, text in cases:
         assert text in refused(server, "/models/m/learn", body), body
     assert "not read" in refused(server, "/models/m/learn", b"a", 415, "text/html")
-    assert "row 0 has 1 values" in refused(server, "/models/m/learn", b"a,b\n1\n", kind="text/csv")
+    assert "body:2: has 1 fields, expected 2" in refused(server, "/models/m/learn", b"a,b\n1\n", kind="text/csv")
     assert "Arrow" in refused(server, "/models/m/learn", b"ARROW1", kind="application/vnd.apache.arrow.stream")
     assert "no column" in refused(server, "/models/m/learn?label=q", b"a,b\n1,2\n", kind="text/csv")
     assert server.file("m") == before

@@ -6,12 +6,15 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("orjson")
 
-from serving import Running
+from serving import Running, after_a_crash
 
 import nystream
+from nystream.data import schema
+from nystream.model.building import build
 from nystream.registry import LEARNERS
-from nystream.serve import learning
+from nystream.serve import Retention, learning
 from nystream.serve.refusals import Refusal
+from nystream.streams.tabular import open_tables
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +91,7 @@ def test_categories_declared_at_create_work_with_every_learner_that_learns_them_
             model, form = learning.declared(declared)
             if model is None:
                 model, form = learning.opened(declared, rows, labels)
-            learning._run(learning.fresh(model), form, form.batch(rows, labels, None, lambda names: None))
+            learning._run(learning.fresh(model), form.batch(rows, labels, None, lambda names: None))
             tried += 1
     assert tried >= 60
 
@@ -99,3 +102,120 @@ def test_the_order_of_day_and_month_can_be_declared(server):
     server.post("/models/dated/learn", {"rows": [{"when": "01/02/2023"}, {"when": "03/02/2023"}], "labels": [1.0, 2.0]})
     last = server.call("GET", "/models/dated")[1]["last_rows"]
     assert [row["row"]["when"][:10] for row in last] == ["2023-02-01", "2023-02-03"]
+
+
+def test_a_row_is_parsed_once_on_its_way_to_the_learner_and_not_again_in_a_replay(tmp_path, monkeypatch):
+    converted = []
+    real = schema.convert
+
+    def count(values, kind, name, **options):
+        converted.append(name)
+        return real(values, kind, name, **options)
+
+    config = {"columns": {"x": "number", "town": "category", "when": "time"}, "target": "y", "task": "regression"}
+    row = {"x": 1.5, "town": "Ulm", "when": "2024-03-01"}
+    with Running(tmp_path / "a", replay=600.0, retention=Retention(every=1e9)) as server:
+        server.create("m", {**config, "learner": "fogd", "settings": {"dim": 8}})
+        monkeypatch.setattr(schema, "convert", count)
+        for rows in ([row], [row, {**row, "town": None}]):
+            converted.clear()
+            server.post("/models/m/learn", {"rows": rows, "labels": [1.0] * len(rows)})
+            assert sorted(converted) == ["town", "when", "x"]
+        converted.clear()
+        server.post("/models/m/predict", {"rows": [row]})
+        assert sorted(converted) == ["town", "when", "x"]
+        converted.clear()
+        expected = server.file("m")
+        left = after_a_crash(server, tmp_path / "b")
+    with Running(left) as again:
+        assert again.service.replayed
+        assert again.file("m") == expected
+    assert converted == []
+
+
+def learnt_from(server, name, body, config, query=""):
+    server.create(name, config)
+    status, answer = server.call("POST", f"/models/{name}/learn{query}", body.encode(), kind="text/csv")
+    assert status == 200, answer
+    return server.call("GET", f"/models/{name}")[1]["schema"], server.file(name)
+
+
+NUMBERS = {"columns": ["a", "b"], "target": "y", "task": "regression", "learner": "pkrr"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,b,y\n1.5,2,3\n2.5,3,4.5\n",
+        "a;b;y\n1,5;2;3\n2,5;3;4,5\n",
+        "a\tb\ty\r\n1.5\t2\t3\r\n2.5\t3\t4.5\r\n",
+        "\ufeffy|b|a\n3|2|1.5\n4.5|3|2.5\n",
+        '"a","b","y"\n"1.5","2","3"\n\n"2.5","3","4.5"\n',
+    ],
+)
+def test_csv_is_read_as_the_command_line_reads_it(server, tmp_path, text):
+    name = f"csv{hash(text) % 10**9}"
+    _, file = learnt_from(server, name, text, NUMBERS)
+    path = tmp_path / "rows.csv"
+    path.write_text(text, newline="")
+    model = nystream.Model(build("pkrr", "regression"), nystream.Schema(["a", "b"], "y", "regression"))
+    (table,) = open_tables(path).blocks()
+    model.run(table)
+    learnt = nystream.from_bytes(file)
+    assert learnt.n_seen == model.n_seen == 2
+    assert learnt.recent_.columns["a"].tolist() == model.recent_.columns["a"].tolist() == [1.5, 2.5]
+    assert learnt.recent_.labels.tolist() == model.recent_.labels.tolist() == [[3.0], [4.5]]
+    if ";" in text:  # as the first rows of a model, and large, which another process reads
+        declared, first = learnt_from(server, f"{name}-first", text, {"target": "y", "learner": "pkrr"})
+        assert declared["columns"] == {"a": "number", "b": "number"}
+        assert nystream.from_bytes(first).recent_.labels.tolist() == [[3.0], [4.5]]
+        rows = "a;b;y\n" + "1,25;2;3,5\n" * 8000
+        status, answer = server.call("POST", f"/models/{name}/learn", rows.encode(), kind="text/csv")
+        assert (status, answer["row"]) == (200, 8002)
+
+
+def test_columns_of_one_name_and_rows_without_a_header_are_read_as_on_the_command_line(server):
+    found, _ = learnt_from(server, "doubled", "x,x,y\n1,2,3.5\n2,3,4\n", {"target": "y"})
+    assert list(found["columns"]) == ["x", "x.2"]
+    server.create("headless", NUMBERS)
+    path = "/models/headless/learn?label=2&weight=3"
+    status, answer = server.call("POST", path, b"1,2,3.5,1\n2,3,4.5,2\n", kind="text/csv")
+    assert (status, answer.get("row")) == (200, 2), answer
+    file = nystream.from_bytes(server.file("headless"))
+    assert file.recent_.labels.tolist() == [[3.5], [4.5]]
+    status, answer = server.call("POST", "/models/headless/learn", b"1,2,3\n", kind="text/csv")
+    assert (status, "leave out the target" in answer["error"]) == (422, True), answer
+
+
+def test_classes_in_csv_are_numbers_where_the_model_has_numbers(server):
+    config = {"columns": ["a"], "target": "y", "task": "classification", "learner": "pkrr"}
+    learnt_from(server, "codes", "a,y\n1,1\n2,0\n3,NA\n", config)
+    found = server.call("GET", "/models/codes")[1]["champion"]
+    assert (found["classes"], found["rows"], found["unlabelled"]) == ([1, 0], 2, 1)
+    assert server.post("/models/codes/learn", {"row": {"a": 1.0}, "label": 1})["row"] == 3
+    learnt_from(server, "words", "a,y\n1,1\n2,0\n", {**config, "classes": ["0", "1"]})
+    assert server.call("GET", "/models/words")[1]["champion"]["classes"] == ["0", "1"]
+    status, answer = server.call("POST", "/models/codes/learn", b"a,y\n1,up\n", kind="text/csv")
+    assert (status, "label 'up' is a name" in answer["error"]) == (422, True), answer
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b"a,b,y\n", "has a header but no rows"),
+        (b"a,b,y\n1,2\n", "body:2: has 2 fields, expected 3"),
+        (b'a,b,y\n1,"2,3\n', "a quoted field is not closed"),
+        (b"a,b,y\n1,\xff,3\n", "body is not UTF-8 text"),
+        (b"a,b,y\n1,two,3\n", "row 0: column 'b' is 'two', which is no finite number"),
+        (b"a,b,y\n1,2,three\n", "row 0: column 'y' is 'three', which is no finite number"),
+        (b" \n", "body is empty"),
+        (b"\x1f\x8b\x08", "body is not UTF-8 text"),  # it is not unpacked
+    ],
+)
+def test_csv_that_cannot_be_read_is_refused_in_one_sentence(server, body, text):
+    status, _ = server.call("GET", "/models/csv-bad")
+    if status == 404:
+        server.create("csv-bad", NUMBERS)
+    status, answer = server.call("POST", "/models/csv-bad/learn", body, kind="text/csv")
+    assert status == 422
+    assert text in answer["error"]

@@ -178,10 +178,10 @@ def test_a_challenger_that_fails_stops_alone(server, monkeypatch):
     weak = entry.shadows["weak"].model
     run = learning._run
 
-    def fail(model, form, batch):
+    def fail(model, batch):
         if model is weak:
             raise ValueError("too weak")
-        return run(model, form, batch)
+        return run(model, batch)
 
     monkeypatch.setattr(learning, "_run", fail)
     assert learn(server, "/models/m", 5, seed=1)["row"] == 15

@@ -138,8 +138,8 @@ def _named(columns: Iterable[tuple[Hashable, Column]], n: int, kinds: dict[str, 
     return Table(found, n, True, known)
 
 
-def unique_names(names: Sequence[str], source: str) -> list[str]:
-    """Return distinct column names: the second "a" becomes "a.2", with a warning."""
+def unique_names(names: Sequence[str], source: str, report: Callable[[str], None] | None = None) -> list[str]:
+    """Return distinct column names: the second "a" becomes "a.2", with a warning, or a call of `report`."""
     if len(set(names)) == len(names):
         return list(names)
     found: dict[str, None] = {}
@@ -153,7 +153,11 @@ def unique_names(names: Sequence[str], source: str) -> list[str]:
             renamed.append(f"{name!r} is now {new!r}")
         found[new] = None
     shown = ", ".join(renamed[:MOST_TOLD]) + (", ..." if len(renamed) > MOST_TOLD else "")
-    warnings.warn(f"{source}: two or more columns have the same name: {shown}", UserWarning, stacklevel=3)
+    message = f"{source}: two or more columns have the same name: {shown}"
+    if report is None:
+        warnings.warn(message, UserWarning, stacklevel=3)
+    else:
+        report(message)
     return list(found)
 
 

@@ -134,7 +134,7 @@ def begin(model: Model, parts: list[Any] | None) -> None:
 
 
 def step_quickly(model: Model, row: Any, y: Any, weight: float) -> tuple[Any] | None:
-    """Do a round of one row without a batch: a dict or an array of numbers, with a label that fits.
+    """Do a round of one row quickly: a dict, an array or a batch of numbers, with a label that fits.
 
     Returns the prediction in a tuple, or None, without a change, if the row needs the general code.
     """
@@ -143,6 +143,10 @@ def step_quickly(model: Model, row: Any, y: Any, weight: float) -> tuple[Any] | 
         return None
     if model.first_ is not None and model.first_.looks_next:
         return None
+    if isinstance(row, Batch):
+        if model.first_ is not None or len(row) != 1 or not isinstance(row.numbers, np.ndarray):
+            return None
+        row = model.parse(row).matrix()[0]
     x = schema.row(row) if type(row) is dict else None
     if x is None and schema.numeric and is_clean_row(row, learner.d_):
         x = row

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nystream.data.batch import NUMERIC
 from nystream.runtime.types import Array
-from nystream.serve.form import NUMERIC, Form
+from nystream.serve.form import Form
 from nystream.serve.meters import Meter
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows
 
 __all__ = ["Alarm", "Watch", "rank_surprise"]
 
@@ -58,7 +59,7 @@ class Watch:
         self.raised: dict[tuple[str, str], str] = {}
         """Alarms that have not ended, by cause and what they are about."""
 
-    def rows(self, batch: Batch, meter: Meter) -> list[Alarm]:
+    def rows(self, batch: LoggedRows, meter: Meter) -> list[Alarm]:
         """Take in rows before the meter does."""
         found: list[Alarm] = []
         if isinstance(batch.labels, np.ndarray) and meter.labels >= ENOUGH:

@@ -26,7 +26,7 @@ from nystream.serve.json_text import to_json
 from nystream.serve.parts import Part
 from nystream.serve.refusals import Refusal
 from nystream.serve.row_formats import Rows
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows
 from nystream.serve.settings import Limits
 
 __all__ = ["Answering"]
@@ -92,7 +92,13 @@ class Answering:
             task.exception()  # one that nobody waits for any more is not worth a message
 
     async def answer(
-        self, part: Part | None, model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: ReadWriteLock
+        self,
+        part: Part | None,
+        model: Model,
+        form: Form,
+        batch: LoggedRows,
+        wishes: dict[str, Any],
+        gate: ReadWriteLock,
     ) -> bytes | dict[str, Any]:
         """Return the answer to a prediction request: as JSON already where that takes long."""
         kind = tuple(name for name in WISHES if wishes.get(name))
@@ -106,13 +112,13 @@ class Answering:
         elif long:
             found = await self.long(_on_a_copy, model, form, batch, wishes, gate)
         elif likely is not None and likely <= INLINE and batch.n <= INLINE_ROWS and not gate.busy:
-            found = _timed(part, kind, learning.answer, model, form, batch, wishes, gate)
+            found = _timed(part, kind, learning.answer, model, batch, wishes, gate)
         else:
-            found = await self.aside(_timed, part, kind, learning.answer, model, form, batch, wishes, gate)
+            found = await self.aside(_timed, part, kind, learning.answer, model, batch, wishes, gate)
         return found
 
     def _in_a_process(
-        self, model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: ReadWriteLock
+        self, model: Model, form: Form, batch: LoggedRows, wishes: dict[str, Any], gate: ReadWriteLock
     ) -> bytes:
         with gate.reading():
             model = learning.copied(model)
@@ -127,7 +133,7 @@ class Answering:
         arguments = (to_json(form.described()), kind, body, dict(query), limits, is_labelled)
         call = partial(self.helpers.call, "read_rows", *arguments, seconds=self._seconds)
         packed, options, unknown = await self._begin(self._reading, call)
-        batch = await self.aside(Batch.unpack, packed)
+        batch = await self.aside(LoggedRows.unpack, packed, form.kinds)
         return Rows(None, batch.n, options=options, batch=batch, unknown=unknown)
 
     def close(self) -> bool:
@@ -149,20 +155,20 @@ def _timed(part: Part | None, kind: tuple[str, ...], function: Callable[..., Any
     began = time.thread_time()
     found = function(*arguments)
     if part is not None:
-        batch: Batch = arguments[2]
+        batch: LoggedRows = arguments[1]
         each = (time.thread_time() - began) / batch.n
         part.answer_seconds[kind] = each + 0.7 * (part.answer_seconds.get(kind, each) - each)
     return found
 
 
-def _on_a_copy(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: ReadWriteLock) -> Any:
+def _on_a_copy(model: Model, form: Form, batch: LoggedRows, wishes: dict[str, Any], gate: ReadWriteLock) -> Any:
     with gate.reading():
         model = learning.copied(model)
     own, rows = ReadWriteLock(), max(1, SLICE // max(1, len(form.names)))
     parts = []
     for start in range(0, batch.n, rows):
         check_time()
-        parts.append(learning.answer(model, form, batch.part(slice(start, start + rows)), wishes, own))
+        parts.append(learning.answer(model, batch.part(slice(start, start + rows)), wishes, own))
     found = _joined(parts)
     return found if wishes.get("ids") else to_json(found)
 

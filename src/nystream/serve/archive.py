@@ -25,7 +25,7 @@ from nystream.serve.meters import Meter
 from nystream.serve.models import Entry
 from nystream.serve.recovery import LEARNT, recovered
 from nystream.serve.replication import Record, read_record, split_state
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows, count_rows
 from nystream.serve.salvage import close_log
 from nystream.serve.snapshots import sync
 from nystream.serve.store import LOAD_SECONDS, Store, load_within
@@ -249,7 +249,7 @@ def _reaches(path: Path, rows: int | None) -> bool:
         if about["record"] == "state":
             count = about["rows"]
         elif about["record"] == "event" and about["key"] is None and about["kind"] in ("learn", "step", "label"):
-            count += Batch.unpack(body).n
+            count += count_rows(body)
         if count >= rows:
             return True
     return False
@@ -305,7 +305,8 @@ def _repeat(store: Store, entry: Entry, record: Record, moment: Moment, held: di
         store.keyed.drop(entry, key)
     if kind not in LEARNT or (key is not None and held.get(key, 0) >= about["event"]):
         return True
-    batch = Batch.unpack(record.body)
+    assert entry.form is not None  # an event that is learnt again follows the state that has it
+    batch = LoggedRows.unpack(record.body, entry.form.kinds)
     model = entry.champion.model
     adds_rows = moment.rows is not None and key is None and kind != "unlearn"
     if adds_rows and (0 if model is None else model.n_seen) + batch.n > (moment.rows or 0):

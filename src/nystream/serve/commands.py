@@ -14,7 +14,7 @@ from nystream.serve.models import Entry
 from nystream.serve.parts import Part
 from nystream.serve.recovery import restore
 from nystream.serve.refusals import Refusal, report_failure
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows
 from nystream.serve.scheduling import Slices, complete
 from nystream.serve.store import Store
 from nystream.serve.writer import Command, Writer
@@ -37,7 +37,7 @@ class Event(Command):
         self.entry, self.key, self.idempotency, self.digest = entry, key, idempotency, digest
         self.line = entry
         self.at = time.time()
-        self.batch: Batch | None = None
+        self.batch: LoggedRows | None = None
         self._repeat: tuple[int, bytes | None] | None = None
         self._new_classes: set[Any] = set()
         self.seq = 0
@@ -153,7 +153,7 @@ class Learn(Event):
         table: Any,
         labels: Any,
         weights: Any,
-        batch: Batch | None,
+        batch: LoggedRows | None,
         count: int = 1,
         opened: tuple[Any, Form] | None = None,
         source: Source | None = None,
@@ -259,13 +259,14 @@ class Label(Event):
             body = store.log.waits(self.entry.id, self.key or "", name)
             if body is None:
                 raise Refusal(404, f"no prediction with id {name[:60]!r} waits for a label: it has one, or is too old")
-            found.append(Batch.unpack(body))
+            if form is not None:
+                found.append(LoggedRows.unpack(body, form.kinds))
         if form is None:
             raise Refusal(
                 409, "the model has learnt nothing yet: nobody knows what its labels are; learn some rows first"
             )
         try:
-            self.batch = Batch.joined(found)
+            self.batch = LoggedRows.joined(found)
             self.batch.labels = form.labels(self._labels, self.batch.n)
         except (ValueError, TypeError) as error:
             raise Refusal(422, one_line(error)) from None
@@ -283,7 +284,9 @@ class Label(Event):
 class Remember(Command):
     """Predictions that wait for their labels, with their rows. A repeat of the same is answered as the first was."""
 
-    def __init__(self, entry: Entry, key: str | None, ids: list[str], batch: Batch, answer: dict[str, Any]) -> None:
+    def __init__(
+        self, entry: Entry, key: str | None, ids: list[str], batch: LoggedRows, answer: dict[str, Any]
+    ) -> None:
         self.entry, self._key, self._ids, self._batch, self._answer = entry, key or "", ids, batch, answer
         self.size = batch.nbytes
         self._dropped = self._change = 0
@@ -295,7 +298,7 @@ class Remember(Command):
         known = [log.waits(entry.id, self._key, name) for name in self._ids]
         for i, (name, body) in enumerate(zip(self._ids, known, strict=True)):
             if body is not None:
-                self._repeated(i, name, Batch.unpack(body), rows[i])
+                self._repeated(i, name, LoggedRows.unpack(body, self._batch.inputs.kinds), rows[i])
         added = known.count(None)
         self._dropped = min(max(0, entry.waiting + added - limits.open_labels), entry.waiting)
         if self._dropped:
@@ -306,7 +309,7 @@ class Remember(Command):
         self._change = added - self._dropped
         entry.waiting += self._change
 
-    def _repeated(self, i: int, name: str, before: Batch, now: Batch) -> None:
+    def _repeated(self, i: int, name: str, before: LoggedRows, now: LoggedRows) -> None:
         predicted, before.predictions, now = before.predictions, None, now.part(slice(0, 1))
         now.predictions = None
         if before.pack() != now.pack():
@@ -335,7 +338,7 @@ class Unlearn(Event):
         key: str | None,
         idempotency: str | None,
         digest: bytes,
-        batch: Batch,
+        batch: LoggedRows,
         *,
         snapshots: bool,
     ) -> None:
@@ -357,7 +360,7 @@ class Unlearn(Event):
         assert self.batch is not None
         try:
             learning.can_unlearn(each.model)
-            learning.unlearn(learning.copied(each.model), each.form, self.batch, each.gate)
+            learning.unlearn(learning.copied(each.model), self.batch, each.gate)
         except (Refusal, ValueError, TypeError) as error:
             text = one_line(error)
             if each is not part:

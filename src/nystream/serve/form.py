@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nystream.data.batch import NUMERIC, Batch
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
 from nystream.data.targets import class_names
@@ -16,12 +17,11 @@ from nystream.data.targets import target_columns as label_columns
 from nystream.data.values import convert
 from nystream.runtime.types import Array
 from nystream.serve.refusals import Refusal
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows
 
 __all__ = ["Form"]
 
 _HINT = '; mend or drop it, or say on_error="missing"'
-NUMERIC = ("number", "boolean")
 LARGEST_CLASS = 2**53
 """Whole numbers up to here are exact as float64, so that a class has one name in JSON, in Arrow and in the log."""
 FEW = 64
@@ -52,18 +52,30 @@ class Form:
     names: list[str] = field(init=False, compare=False)
     """The columns in use, in order."""
     task: str = field(init=False, compare=False)
-    has_numbers_only: bool = field(init=False, compare=False)
-    """Whether a batch's `numbers` are the rows as the model takes them."""
+    kinds: dict[str, str] = field(init=False, compare=False)
+    """Their kinds."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", self.schema.names)
         object.__setattr__(self, "task", str(self.schema.task))
-        kinds = self.schema.columns.values()
-        object.__setattr__(self, "has_numbers_only", all(kind == "number" for kind in kinds))
+        object.__setattr__(self, "kinds", {name: self.schema.columns[name] for name in self.names})
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether labels are numbers: quantities, or classes whose names are numbers."""
+        return self.task != "classification" or self.fractions is not None
+
+    @property
+    def plain_numbers(self) -> frozenset[str]:
+        """Columns and targets that may come as arrays of numbers: those whose decimal mark is a point."""
+        numbers = [name for name, kind in self.kinds.items() if kind == "number"]
+        targets = self.schema.targets if self.task == "regression" else []
+        formats = self.schema.formats or {}
+        return frozenset(name for name in (*numbers, *targets) if formats.get(name) != ",")
 
     def batch(
         self, table: Any, labels: Any, weights: Any, unknown: Callable[[list[str]], None], *, labelled: bool = True
-    ) -> Batch:
+    ) -> LoggedRows:
         """The rows checked, or a Refusal that names row, column and value. Columns nobody knows go to `unknown`.
 
         With `labelled` labels are looked for among the columns where none are given.
@@ -75,15 +87,15 @@ class Form:
             found = table if isinstance(table, np.ndarray) else read(table)
             if labels is None and labelled and isinstance(found, Table):
                 labels = self._targets_in(found)
-            batch = self._inputs(found, unknown)
-            self._check_missing(batch.numbers)
-            batch.labels = self.labels(labels, batch.n)
-            batch.weights = self._weights(weights, batch.n)
+            rows = LoggedRows(self._parse(found, unknown))
+            self._check_missing(rows)
+            rows.labels = self.labels(labels, rows.n)
+            rows.weights = self._weights(weights, rows.n)
         except (ValueError, TypeError) as error:
             raise Refusal(422, one_line(error)) from None
-        return batch
+        return rows
 
-    def _quick(self, table: Any, labels: Any, weights: Any) -> Batch | None:
+    def _quick(self, table: Any, labels: Any, weights: Any) -> LoggedRows | None:
         """The common request: a few rows, dicts of finite numbers, with plain labels or none at all."""
         if weights is not None or not isinstance(table, list) or self.task == "novelty":
             return None
@@ -97,18 +109,18 @@ class Form:
             if x is None:
                 return None
             rows.append(x)
-        X = rows[0][None] if len(rows) == 1 else np.array(rows)
+        inputs = Batch.of_numbers(rows[0][None] if len(rows) == 1 else np.array(rows), self.kinds)
         if labels is None and self.schema.target is not None:
             labels = [row.get(self.schema.target) for row in table] if isinstance(self.schema.target, str) else None
             if labels is None:
                 return None
         if labels is None or all(label is None for label in labels):
-            return Batch(X)
+            return LoggedRows(inputs)
         if self.task == "regression":
             plain = self.outputs == 1 and all(type(y) in (float, int) and abs(y) < np.inf for y in labels)
-            return Batch(X, labels=np.array(labels, dtype=np.float64)[:, None]) if plain else None
+            return LoggedRows(inputs, np.array(labels, dtype=np.float64)[:, None]) if plain else None
         plain = self.fractions is None and all(type(y) is str and y.strip() for y in labels)
-        return Batch(X, labels=list(labels)) if plain else None
+        return LoggedRows(inputs, list(labels)) if plain else None
 
     def _targets_in(self, table: Table) -> Any:
         names = self.schema.targets
@@ -117,24 +129,22 @@ class Form:
         parts = {name: table.columns[name] for name in names}
         return parts[names[0]] if len(names) == 1 else Table(parts, table.n)
 
-    def _inputs(self, table: Any, unknown: Callable[[list[str]], None]) -> Batch:
-        if isinstance(table, np.ndarray):
-            X = self.schema.matrix(table)
-            if X is not None:
-                return Batch(X)
-        columns, n, _ = self.schema.columns_of(table, report=unknown)
-        kinds = self.schema.columns
-        numbers = [columns[name] for name in self.schema.names if kinds[name] in NUMERIC]
-        words = {name: columns[name].tolist() for name in columns if kinds[name] in ("category", "text")}
-        times = {name: columns[name].astype(np.int64) for name in columns if kinds[name] == "time"}
-        X = np.ascontiguousarray(np.column_stack(numbers), dtype=np.float64) if numbers else np.empty((n, 0))
-        return Batch(X, words, times)
+    def _parse(self, rows: Any, unknown: Callable[[list[str]], None]) -> Batch:
+        """The rows parsed: from here to the learner, and in every replay, no cell is converted again."""
+        batch = self.schema.parse(rows, report=unknown)
+        batch.places = None  # they are for the messages of this request
+        if batch.numbers is not None:
+            batch.numbers = np.ascontiguousarray(batch.matrix())
+        return batch
 
-    def _check_missing(self, X: Array) -> None:
-        if self.missing or not np.isnan(X).any():
+    def _check_missing(self, rows: LoggedRows) -> None:
+        if self.missing:
+            return
+        X = rows.numbers
+        if not np.isnan(X).any():
             return
         row, j = np.argwhere(np.isnan(X))[0].tolist()
-        name = [name for name in self.schema.names if self.schema.columns[name] in NUMERIC][j]
+        name = [name for name, kind in self.kinds.items() if kind in NUMERIC][j]
         raise ValueError(f"row {row}: column {name!r} is missing, and this model's learner takes no missing values")
 
     def labels(self, labels: Any, n: int) -> Any:
@@ -178,33 +188,13 @@ class Form:
             raise ValueError(f"row {row}: weight is {w[row]}; a weight is at least 0")
         return np.ascontiguousarray(w)
 
-    def table(self, batch: Batch) -> Any:
-        """Rows of a batch as the model takes them."""
-        if self.has_numbers_only:
-            return batch.numbers
-        columns: dict[str, Any] = {}
-        place = 0
-        for name in self.schema.names:
-            kind = self.schema.columns[name]
-            if kind in NUMERIC:
-                columns[name], place = np.ascontiguousarray(batch.numbers[:, place]), place + 1
-            elif kind == "time":
-                columns[name] = batch.times[name].view("datetime64[us]")
-            else:
-                columns[name] = batch.words[name]
-        return Table(columns, batch.n, True, {n: k for n, k in self.schema.columns.items() if k != "ignored"})
-
-    def rows(self, batch: Batch) -> list[dict[str, Any]]:
+    def rows(self, batch: LoggedRows) -> list[dict[str, Any]]:
         """Rows of a batch as people read them."""
-        found = self.table(batch)
-        names = self.schema.names
-        if isinstance(found, np.ndarray):
-            return [dict(zip(names, row, strict=True)) for row in found.tolist()]
         columns = [
-            c.astype(str).tolist() if getattr(c, "dtype", None) is not None and c.dtype.kind == "M" else list(c)
-            for c in found.columns.values()
+            values.astype(str).tolist() if values.dtype.kind == "M" else values.tolist()
+            for values in batch.inputs.columns.values()
         ]
-        return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+        return [dict(zip(self.names, values, strict=True)) for values in zip(*columns, strict=True)]
 
     def described(self) -> dict[str, Any]:
         """The form as JSON."""

@@ -27,7 +27,7 @@ from nystream.serve.form import Form, one_line
 from nystream.serve.json_text import to_json
 from nystream.serve.refusals import Refusal
 from nystream.serve.row_formats import decoded
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows
 from nystream.serve.settings import Limits
 
 __all__ = ["Helpers"]
@@ -53,14 +53,15 @@ def check_file(content: bytes) -> None:
 def answer(content: bytes, form: bytes, rows: bytes, wishes: dict[str, Any]) -> bytes:
     """Answer a prediction request with a model of a file; return the answer as JSON."""
     model, described = learning.loaded(content), Form.from_described(orjson.loads(form))
-    return to_json(learning.answer(model, described, Batch.unpack(rows), wishes, ReadWriteLock()))
+    return to_json(learning.answer(model, LoggedRows.unpack(rows, described.kinds), wishes, ReadWriteLock()))
 
 
 def read_rows(
     form: bytes, kind: str, body: bytes, query: dict[str, str], limits: Limits, is_labelled: bool
 ) -> tuple[bytes, dict[str, Any], list[str]]:
     """Read the body of a request and check its rows; return them packed, the options, and the unknown columns."""
-    described, rows = Form.from_described(orjson.loads(form)), decoded(kind, body, query, limits)
+    described = Form.from_described(orjson.loads(form))
+    rows = decoded(kind, body, query, limits, described)
     unknown: list[str] = []
     labels, weights = (rows.labels, rows.weights) if is_labelled else (None, None)
     batch = described.batch(rows.table, labels, weights, unknown.extend, labelled=is_labelled)

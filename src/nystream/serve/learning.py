@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from nystream import persist
+from nystream.data.batch import NUMERIC, Batch
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
 from nystream.data.targets import class_names, first_label
@@ -22,7 +23,7 @@ from nystream.runtime.version import installed_version
 from nystream.serve import series
 from nystream.serve.form import Form, one_line
 from nystream.serve.refusals import Refusal
-from nystream.serve.rows import Batch, first_piece
+from nystream.serve.rows import WORDS, LoggedRows, batch_of, first_piece
 
 __all__ = [
     "answer",
@@ -112,18 +113,19 @@ def declared(config: dict[str, Any]) -> tuple[Model, Form] | tuple[None, None]:
 def _try(model: Model, form: Form) -> None:
     """Learn two made-up rows with a copy, save it and load it: a model that cannot do so is never entered."""
     trial = loaded(saved(model))
-    kinds = form.schema.columns
-    numeric = [name for name in form.names if kinds[name] in ("number", "boolean")]
-    batch = Batch(
+    numeric = [name for name, kind in form.kinds.items() if kind in NUMERIC]
+    inputs = batch_of(
         np.array([[0.0] * len(numeric), [1.0] * len(numeric)]),
-        {name: ["a", "b"] for name in form.names if kinds[name] in ("category", "text")},
-        {name: np.array([0, 86_400_000_000]) for name in form.names if kinds[name] == "time"},
+        {name: ["a", "b"] for name, kind in form.kinds.items() if kind in WORDS},
+        {name: [0, 86_400_000_000] for name, kind in form.kinds.items() if kind == "time"},
+        form.kinds,
     )
+    batch = LoggedRows(inputs)
     if form.task == "classification":
         batch.labels = [model.classes[0], model.classes[-1]]
     elif form.task == "regression":
         batch.labels = np.array([[0.0] * form.outputs, [1.0] * form.outputs])
-    _run(trial, form, batch)
+    _run(trial, batch)
     loaded(saved(trial))
 
 
@@ -156,7 +158,7 @@ def opened(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form
         form = form_of(model, 1 if task != "regression" else outputs, label)
         trial = model.clone()  # whatever a learner refuses at its first row, it refuses now
         batch = form.batch(table, labels, None, lambda names: None).part(slice(0, first_piece(len(form.names))))
-        _run(trial, form, batch)
+        _run(trial, batch)
         loaded(saved(model))
     except FAILURES as error:
         raise Refusal(422, one_line(error)) from None
@@ -223,40 +225,42 @@ def loaded(content: bytes) -> Model:
     raise ValueError(f"the file holds a {type(found).__name__}, and no model")
 
 
-def learn(model: Model, form: Form, batch: Batch, gate: ReadWriteLock) -> Any:
+def learn(model: Model, batch: LoggedRows, gate: ReadWriteLock) -> Any:
     """Return the predictions for the rows, each made before its label was read, and learn the rows.
 
     Predictions for other requests wait meanwhile, so `batch` should be one piece of an event.
     """
     with gate.writing():
-        return _run(model, form, batch)
+        return _run(model, batch)
 
 
-def _run(model: Model, form: Form, batch: Batch) -> Any:
+def _run(model: Model, batch: LoggedRows) -> Any:
     labels = batch.labels
-    if batch.n == 1 and batch.weights is None and labels is not None and form.has_numbers_only:
+    if batch.n == 1 and batch.weights is None and labels is not None:
         label = labels[0] if isinstance(labels, list) else float(labels[0, 0]) if labels.shape[1] == 1 else None
         if label is not None and label == label:
-            answer = model.step(batch.numbers[0], label)
-            if form.task == "classification":
-                found = np.empty(1, dtype=object)
-                found[0] = answer
-                return found
-            return np.array([answer])
+            answer = model.step(batch.inputs, label)
+            if model.task != "classification":
+                return np.array([answer])
+            found = np.empty(1, dtype=object)
+            found[0] = answer
+            return found
+    return model.run(batch.inputs, _flat(labels), batch.weights)
+
+
+def _flat(labels: Any) -> Any:
+    """Labels as the model takes them: of one target without a second axis."""
     if isinstance(labels, np.ndarray) and labels.shape[1] == 1:
-        labels = np.ascontiguousarray(labels[:, 0])
-    return model.run(form.table(batch), labels, batch.weights)
+        return np.ascontiguousarray(labels[:, 0])
+    return labels
 
 
-def unlearn(model: Model, form: Form, batch: Batch, gate: ReadWriteLock) -> None:
+def unlearn(model: Model, batch: LoggedRows, gate: ReadWriteLock) -> None:
     """Forget rows that were learnt, exactly."""
-    labels = batch.labels
-    if labels is None:
+    if batch.labels is None:
         raise ValueError("to forget rows their labels are needed, as they were learnt")
-    if isinstance(labels, np.ndarray) and labels.shape[1] == 1:
-        labels = np.ascontiguousarray(labels[:, 0])
     with gate.writing():
-        model.unlearn(form.table(batch), labels, batch.weights)
+        model.unlearn(batch.inputs, _flat(batch.labels), batch.weights)
 
 
 def can_unlearn(model: Model) -> None:
@@ -271,9 +275,9 @@ def can_unlearn(model: Model) -> None:
             raise Refusal(422, one_line(error)) from None
 
 
-def answer(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate: ReadWriteLock) -> dict[str, Any]:
+def answer(model: Model, batch: LoggedRows, wishes: dict[str, Any], gate: ReadWriteLock) -> dict[str, Any]:
     """Predictions, and what else was wished for: probabilities, intervals, quantiles, explanations. Changes nothing."""
-    rows, ahead = form.table(batch), wishes.get("ahead")
+    rows, ahead = batch.inputs, wishes.get("ahead")
     found: dict[str, Any] = {}
     try:
         with gate.reading():
@@ -288,16 +292,16 @@ def answer(model: Model, form: Form, batch: Batch, wishes: dict[str, Any], gate:
             if wishes.get("quantiles"):
                 found["quantiles"] = model.predict_quantile(rows, wishes["quantiles"], ahead)
             if wishes.get("explain"):
-                found["explanation"] = _explained(model, form, batch)
+                found["explanation"] = _explained(model, rows)
     except (ValueError, TypeError) as error:
         raise Refusal(422, one_line(error)) from None
     return found
 
 
-def _explained(model: Model, form: Form, batch: Batch) -> Any:
+def _explained(model: Model, rows: Batch) -> Any:
     """Contributions of the columns to each prediction where the learner knows them; else what it relies on."""
     if model.can("explain_row"):
-        return [model.explain_row(row) for row in form.rows(batch)]
+        return model.explain_rows(rows)
     if model.can("weights"):
         return {"weights": model.weights()}
     raise ValueError(f"{name_of(model)} cannot explain its predictions; Auto can")

@@ -38,6 +38,8 @@ class Entry:
         self.state = READY
         self.reason: str | None = None
         """Why it is quarantined."""
+        self.unrepeatable: int | None = None
+        """The event that could not be learnt again, where that is why."""
         self.replayed = self.to_replay = 0
         """Events learnt again, and to be learnt again, by this start."""
         self.pattern: Model | None = None

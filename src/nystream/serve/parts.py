@@ -15,7 +15,7 @@ from nystream.serve import learning
 from nystream.serve.alarms import Alarm, Watch
 from nystream.serve.form import Form
 from nystream.serve.meters import Meter, Rate
-from nystream.serve.rows import Batch, first_piece
+from nystream.serve.rows import LoggedRows, first_piece
 from nystream.serve.scheduling import Slices, complete
 
 __all__ = ["Part"]
@@ -76,7 +76,7 @@ class Part:
         self.row_seconds = PAUSE / self.piece
         self.answer_seconds: dict[tuple[str, ...], float] = {}
         """Seconds that the prediction of a row takes, by what is asked beside it."""
-        self.tail: deque[tuple[Batch, Any, float]] = deque(maxlen=TAIL)
+        self.tail: deque[tuple[LoggedRows, Any, float]] = deque(maxlen=TAIL)
         self.model: Model | None = None
         self.form: Form | None = None
         if model is not None and form is not None:
@@ -113,11 +113,11 @@ class Part:
         """Memory when it was last counted; any thread may ask."""
         return 0 if self.model is None else self._bytes
 
-    def learn(self, batch: Batch, at: float, seq: int) -> tuple[Any, list[Alarm]]:
+    def learn(self, batch: LoggedRows, at: float, seq: int) -> tuple[Any, list[Alarm]]:
         """Learn the rows; return the predictions that were made before the labels were read, and alarms."""
         return complete(self.learn_in_slices(batch, at, seq))
 
-    def learn_in_slices(self, batch: Batch, at: float, seq: int) -> Slices[tuple[Any, list[Alarm]]]:
+    def learn_in_slices(self, batch: LoggedRows, at: float, seq: int) -> Slices[tuple[Any, list[Alarm]]]:
         """Learn the pieces of the batch one after the other, and pause between them."""
         alarms = self.watch.rows(batch, self.meter) if not self.keyed else []
         if batch.n <= batch.piece:
@@ -137,15 +137,14 @@ class Part:
         self.seq = seq
         return predictions, alarms
 
-    def _learn_piece(self, batch: Batch, at: float) -> tuple[Any, list[Alarm]]:
+    def _learn_piece(self, batch: LoggedRows, at: float) -> tuple[Any, list[Alarm]]:
         assert self.model is not None
-        assert self.form is not None
         began = time.perf_counter()
         used = time.thread_time() if self._times_next(batch.n) else None
         meter, watch = self.meter, self.watch
         alarms: list[Alarm] = []
         look = self._look(batch) if meter.wants_look and batch.labels is not None else None
-        predictions = learning.learn(self.model, self.form, batch, self.gate)
+        predictions = learning.learn(self.model, batch, self.gate)
         shown = predictions if batch.predictions is None else batch.predictions
         meter.update(batch.labels, shown)
         if look is not None:
@@ -169,11 +168,10 @@ class Part:
         assert self.model is not None
         return rows > 1 or self.model.n_seen % TIMED == 0
 
-    def unlearn(self, batch: Batch, seq: int) -> None:
+    def unlearn(self, batch: LoggedRows, seq: int) -> None:
         """Forget rows."""
         assert self.model is not None
-        assert self.form is not None
-        learning.unlearn(self.model, self.form, batch, self.gate)
+        learning.unlearn(self.model, batch, self.gate)
         self.tail.clear()  # what is to be forgotten is not to be shown
         self.seq = seq
 
@@ -183,26 +181,26 @@ class Part:
             self.model, self.meter, self.seq, self.saved = model, meter, seq, seq
             self.replay_seconds, self._next_count = 0.0, 0
 
-    def _look(self, batch: Batch) -> dict[str, Any] | None:
+    def _look(self, batch: LoggedRows) -> dict[str, Any] | None:
         """What the interval or the probability of the first row says, before it is learnt."""
         assert self.model is not None
         assert self.form is not None
         row = batch.part(slice(0, 1))
         try:
             if self.form.task == "regression" and self.model.n_seen and self.model.can("predict_interval"):
-                low, high = self.model.predict_interval(self.form.table(row), COVERAGE, 1)
+                low, high = self.model.predict_interval(row.inputs, COVERAGE, 1)
                 y = row.labels[0]
                 inside = bool(((low.reshape(-1) <= y) & (y <= high.reshape(-1))).all())
                 return {"inside": inside} if (y == y).all() else None
             if self.form.task == "classification" and self.model.n_seen and self.model.can("probabilities"):
-                P = self.model.probabilities(self.form.table(row), 1)[0]
+                P = self.model.probabilities(row.inputs, 1)[0]
                 k = int(P.argmax())
                 return {"probability": float(P[k]), "right": self.model.classes[k] == row.labels[0]}
         except ValueError:  # too early for this learner
             pass
         return {}
 
-    def _keep_tail(self, batch: Batch, predictions: Any, at: float) -> None:
+    def _keep_tail(self, batch: LoggedRows, predictions: Any, at: float) -> None:
         if batch.n == 1:
             self.tail.append((batch, predictions[0], at))
             return

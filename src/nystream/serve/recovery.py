@@ -22,7 +22,7 @@ from nystream.serve.log import Damaged, Log, is_disk_error
 from nystream.serve.meters import Meter
 from nystream.serve.models import QUARANTINED, READY, STARTING, Entry
 from nystream.serve.parts import Part
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows
 from nystream.serve.scheduling import Slices
 from nystream.serve.settings import Settings
 from nystream.serve.store import LOAD_SECONDS, NOTES, Store, load_within
@@ -35,6 +35,14 @@ LEARNT = ("learn", "step", "label", "unlearn")
 SLICE = 0.05
 """Seconds of replay after which requests to other models get their turn."""
 logger = logging.getLogger("nystream.serve")
+
+
+class Unrepeatable(Damaged):
+    """An event of the log cannot be learnt again."""
+
+    def __init__(self, event: int, message: str) -> None:
+        super().__init__(message)
+        self.event = event
 
 
 def recover(store: Store) -> Iterator[None]:
@@ -89,6 +97,7 @@ def _bring_back(store: Store, entry: Entry, unanswered: set[int], before: int | 
         if not isinstance(error, Damaged):
             logger.error("model %r cannot be brought back", entry.name, exc_info=error)
         store.quarantine(entry, one_line(error) or type(error).__name__)
+        entry.unrepeatable = error.event if isinstance(error, Unrepeatable) else None
         return
     names = ("counts", "to_replay", "pending", "halfway", "saving", "followers")
     kept = {"state": READY, "notes": entry.notes or twin.notes, **{name: getattr(entry, name) for name in names}}
@@ -141,7 +150,9 @@ def _replay(
         return _repeat_rollback(store, entry, orjson.loads(body), seq)
     if kind not in LEARNT:
         return 0
-    batch = Batch.unpack(body)
+    if entry.form is None:
+        raise Damaged(f"event {seq} has rows, and the log does not say what the columns of the model are")
+    batch = LoggedRows.unpack(body, entry.form.kinds)
     if key is None and entry.champion.seq >= seq:
         behind = [shadow for shadow in entry.shadows.values() if shadow.seq < seq and shadow.broken is None]
         for shadow in behind:
@@ -156,7 +167,7 @@ def _replay(
             raise
         was = "was acknowledged" if seq <= store.log.acknowledged else "was perhaps acknowledged"
         text = one_line(error) or type(error).__name__
-        raise Damaged(f"event {seq}, which {was}, cannot be learnt again: {text}") from error
+        raise Unrepeatable(seq, f"event {seq}, which {was}, cannot be learnt again: {text}") from error
     if seq in unanswered:
         store.answers[seq] = to_json(answer)
     return 1

@@ -120,24 +120,18 @@ def _accept(store: Store, entry: Entry) -> int:
         restore(store, entry, log.seq + 1)
         if entry.state == READY:
             break
-        seq = _failed_event(str(entry.reason))
-        found = log.run("select * from event where seq = ?", (seq,)).fetchall() if seq else []
+        seq = entry.unrepeatable
+        found = [] if seq is None else log.run("select * from event where seq = ?", (seq,)).fetchall()
         if not found:
             break
         _dump(store, entry, [("event", found[0])])
         with log.transaction():
-            log.refuse(int(seq or 0))
+            log.refuse(found[0][0])
         count += 1
     if count:
         with log.transaction():
             log.append(entry.id, None, "repaired", b"", time.time())  # copies elsewhere begin anew
     return count
-
-
-def _failed_event(reason: str) -> int | None:
-    words = reason.replace(",", "").split()
-    failed = words[:1] == ["event"] and "cannot be learnt again" in reason
-    return int(words[1]) if failed and words[1].isdigit() else None
 
 
 def _damaged_rows(store: Store, entry: Entry) -> list[tuple[str, Any]]:

@@ -22,7 +22,7 @@ from nystream.serve.models import READY, Entry
 from nystream.serve.recovery import LEARNT
 from nystream.serve.refusals import Refusal
 from nystream.serve.replication import Record, split_state
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows, count_rows
 from nystream.serve.scheduling import Slices
 from nystream.serve.store import LOAD_SECONDS, Store, load_within
 from nystream.serve.writer import Command, Writer
@@ -199,8 +199,7 @@ class TakeEvent(Event):
         self.kind, self.at, self._body, self._previous = about["kind"], about["at"], record.body, previous
         self.position = Position(previous.created, about["event"], about["mark"])
         if self.kind in LEARNT:
-            self.batch = Batch.unpack(record.body)
-            self.rows, self.size = self.batch.n, len(record.body)
+            self.rows, self.size = count_rows(record.body), len(record.body)
 
     def prepare(self, store: Store) -> None:
         entry, log = self.entry, store.log
@@ -214,6 +213,8 @@ class TakeEvent(Event):
         if not self.is_known:
             if entry.form is None:
                 raise Refusal(409, "the model has learnt its first rows; the copy begins again")
+            if self.kind in LEARNT:
+                self.batch = LoggedRows.unpack(self._body, entry.form.kinds)
             self.seq = log.append(entry.id, self.key, self.kind, self._body, self.at)
         log.set_copied(entry.id, "", self.position)
 

@@ -34,11 +34,15 @@ def _entry(call: Call) -> tuple[Entry, str | None]:
 
 async def _rows(call: Call, entry: Entry, *, is_labelled: bool = True) -> Rows:
     service, arguments = call.service, (call.kind, call.body, call.query, call.service.settings.limits)
+    target = entry.config.get("target") or []
+    targets = [target] if isinstance(target, str) else target
     if len(call.body) < LARGE:
-        return decoded(*arguments)
+        return decoded(*arguments, entry.form, targets)
     if entry.form is not None:
         return await service.answering.read_rows(entry.form, *arguments, is_labelled=is_labelled)
-    found: Rows = await service.aside(decoded, *arguments)  # the first rows of a model say what its columns are
+    found: Rows = await service.aside(
+        decoded, *arguments, None, targets
+    )  # the first rows of a model say what its columns are
     return found
 
 

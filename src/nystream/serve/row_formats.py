@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,10 +10,14 @@ import numpy as np
 import orjson
 
 from nystream.data.reading import Table
+from nystream.data.values import numbers_as_written
 from nystream.serve.arrow import ARROW, from_arrow
+from nystream.serve.form import Form, one_line
 from nystream.serve.refusals import Refusal
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows
 from nystream.serve.settings import Limits
+from nystream.streams.tabular import TextTables
+from nystream.streams.text import TextBytes
 
 __all__ = ["ARROW", "Rows", "decoded", "parsed"]
 
@@ -40,7 +42,7 @@ class Rows:
     labels: Any = None
     weights: Any = None
     options: dict[str, Any] = field(default_factory=dict)
-    batch: Batch | None = None
+    batch: LoggedRows | None = None
     unknown: list[str] = field(default_factory=list)
 
 
@@ -52,15 +54,26 @@ def parsed(body: bytes) -> dict[str, Any]:
     return found
 
 
-def decoded(kind: str, body: bytes, query: Mapping[str, str], limits: Limits) -> Rows:
-    """Rows of a body. In tables the query says which columns are no inputs: label=NAME (with commas), weight=NAME."""
+def decoded(
+    kind: str,
+    body: bytes,
+    query: Mapping[str, str],
+    limits: Limits,
+    form: Form | None = None,
+    targets: Sequence[str] = (),
+) -> Rows:
+    """Rows of a body for a model of this form; `targets` are its own where no form is known yet.
+
+    In tables the query says which columns are no inputs: label=NAME (with commas), weight=NAME. Labels are the model's
+    targets otherwise.
+    """
     media = kind.partition(";")[0].strip().lower()
     if not body:
         raise Refusal(422, "the body is empty; it must have rows")
     if media in JSON:
         return _from_json(_json(body), limits)
     if media in CSV:
-        table = _from_csv(body, limits)
+        table = _from_csv(body, limits, form)
     elif media in ARROW:
         table = from_arrow(body, limits)
     else:
@@ -68,15 +81,20 @@ def decoded(kind: str, body: bytes, query: Mapping[str, str], limits: Limits) ->
     columns = dict(table.columns)
     labels = weights = None
     names = [name for name in query.get("label", "").split(",") if name]
+    if not names and media in CSV and table.named:
+        own = targets if form is None else form.schema.targets
+        names = list(own) if all(name in columns for name in own) else []
     if names:
         parts = [_taken(columns, name, "label") for name in names]
+        if media in CSV and (form is None or form.takes_numbers):
+            parts = [_written_numbers(part, table.marks.get(name)) for part, name in zip(parts, names, strict=True)]
         labels = parts[0] if len(parts) == 1 else Table(dict(zip(names, parts, strict=True)), table.n)
     if query.get("weight"):
-        weights = _taken(columns, query["weight"], "weight")
+        weights = _written_numbers(_taken(columns, query["weight"], "weight"), table.marks.get(query["weight"]))
     if not columns:
         raise Refusal(422, "rows have no columns")
-    kinds = {name: kind for name, kind in table.kinds.items() if name in columns}
-    return Rows(Table(columns, table.n, True, kinds), table.n, labels, weights)
+    kinds, marks = ({name: found[name] for name in columns if name in found} for found in (table.kinds, table.marks))
+    return Rows(Table(columns, table.n, table.named, kinds, None, marks), table.n, labels, weights)
 
 
 def _taken(columns: dict[str, Any], name: str, what: str) -> Any:
@@ -177,46 +195,39 @@ def _check_labels(labels: list[Any], limits: Limits) -> None:
                 raise Refusal(422, f"row {i}: label has {len(value)} characters, more than {min(limits.text, 200)}")
 
 
-def _from_csv(body: bytes, limits: Limits) -> Table:
+def _from_csv(body: bytes, limits: Limits, form: Form | None) -> Table:
+    """Read CSV as `nystream run` reads a file: the same delimiters, headers, decimal marks and words for missing."""
+    known = [] if form is None else [name for name in form.schema.known if not name.isdecimal()]
     try:
-        text = body.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Refusal(422, f"the CSV is no UTF-8: byte {error.start}") from None
-    try:
-        lines = list(csv.reader(io.StringIO(text), strict=True))
-    except csv.Error as error:
-        raise Refusal(422, f"the CSV cannot be read: {error}") from None
-    lines = [line for line in lines if line]
-    if len(lines) < 2:
-        raise Refusal(422, "the CSV must have a line of names and at least one row")
-    names, rows = lines[0], lines[1:]
-    if len(rows) > limits.rows:
-        raise Refusal(413, f"{len(rows)} rows are more than the {limits.rows} that one request may have")
-    if len(names) > limits.columns or len(set(names)) < len(names):
-        raise Refusal(422, f"the CSV must have at most {limits.columns} columns with different names")
-    for i, row in enumerate(rows):
-        if len(row) != len(names):
-            raise Refusal(422, f"row {i} has {len(row)} values, the line of names has {len(names)}")
-    columns: dict[str, Any] = {}
-    for j, name in enumerate(names):
-        values = [row[j] for row in rows]
-        longest = max(map(len, values))
-        if longest > limits.text:
-            place = next(i for i, value in enumerate(values) if len(value) == longest)
-            raise Refusal(422, f"row {place}: column {name[:60]!r} has {longest} characters, more than {limits.text}")
-        columns[name] = _numbers(values)
-    return Table(columns, len(rows))
+        tables = TextTables(TextBytes(body, "body"), known=known, report=_ignore)
+        if len(tables.columns) > limits.columns:
+            raise Refusal(422, f"{len(tables.columns)} columns are more than {limits.columns}")
+        if form is not None:
+            tables.numbers = form.plain_numbers
+        found = next(tables.blocks(limits.rows + 1), None)
+    except (ValueError, OSError) as error:
+        raise Refusal(422, f"the CSV cannot be read: {one_line(error)}") from None
+    if found is None:
+        raise Refusal(422, "there are no rows")
+    if found.n > limits.rows:
+        raise Refusal(413, f"the CSV has more than the {limits.rows} rows that one request may have")
+    for name, values in found.columns.items():
+        for i, value in enumerate(values) if isinstance(values, list) else ():
+            if value is not None and len(value) > limits.text:
+                _check_value(value, i, name, limits)
+    return Table(found.columns, found.n, found.named, found.kinds, None, found.marks)
 
 
-def _numbers(values: list[str]) -> Any:
-    """A column of a CSV file as numbers where all of it is plainly numbers, else as it is."""
-    if any("_" in value for value in values):  # Python takes 1_000 for a number
+def _ignore(message: str) -> None:
+    """A column that was renamed is one that the model does not know, and is reported as such."""
+
+
+def _written_numbers(values: Any, mark: str | None) -> Any:
+    """Labels or weights of CSV as numbers where all of them are numbers, else as they are."""
+    if not isinstance(values, list):
         return values
-    try:
-        found = np.array(values, dtype=np.float64)
-    except ValueError:
-        return values
-    return found if np.isfinite(found).all() else values
+    found = numbers_as_written(values, mark)
+    return values if any(new is None and old is not None for new, old in zip(found, values, strict=True)) else found
 
 
 def _kind(value: Any) -> str:

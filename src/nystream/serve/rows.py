@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import orjson
 
+from nystream.data.batch import NUMERIC, Batch
 from nystream.runtime.types import Array
 
-__all__ = ["PIECE", "Batch", "first_piece"]
+__all__ = ["PIECE", "LoggedRows", "batch_of", "count_rows", "first_piece"]
 
 _HEAD = struct.Struct("<IIIIBI")
 PIECE = 64
@@ -22,6 +22,7 @@ FIRST = 8
 """Rows of the first pieces of a model; its first rows may take some milliseconds each."""
 WIDE = 512
 """Columns from which on first pieces are shorter still."""
+WORDS = ("category", "text")
 _LABELS, _WEIGHTS = 1, 2
 """Flags of the packed head: labels that are numbers follow, weights follow."""
 _NO_LABELS = 0
@@ -29,26 +30,20 @@ _NO_LABELS = 0
 
 
 @dataclass(slots=True)
-class Batch:
-    """Rows that fit the schema of their model.
+class LoggedRows:
+    """Rows of one event: parsed once, by the schema of their model, with labels and weights beside them.
 
     Parameters
     ----------
-    numbers : (n, d) float64 in C order
-        The columns that are numbers or booleans, in the schema's order; nan for missing.
-    words : dict of name to list of str or None
-        Categories and texts.
-    times : dict of name to int64 (n,)
-        Microseconds since 1970; the smallest integer for missing.
+    inputs : Batch
+        The parsed rows, as the model takes them.
     labels : (n, K) float64, list of names of classes, or None
     weights : (n,) or None
     predictions : list or None
         What was predicted for these rows when nobody knew their labels.
     """
 
-    numbers: Array
-    words: dict[str, list[Any]] = field(default_factory=dict)
-    times: dict[str, npt.NDArray[np.int64]] = field(default_factory=dict)
+    inputs: Batch
     labels: Any = None
     weights: Array | None = None
     predictions: list[Any] | None = None
@@ -58,15 +53,28 @@ class Batch:
     @property
     def n(self) -> int:
         """Rows."""
-        return len(self.numbers)
+        return len(self.inputs)
 
     @property
     def nbytes(self) -> int:
         """Bytes in memory, about."""
-        texts = sum(sum(len(v) for v in values if v is not None) + 60 * len(values) for values in self.words.values())
-        return self.numbers.nbytes + texts + 8 * self.n * (len(self.times) + 2)
+        n, d = self.inputs.shape
+        if self.inputs.numbers is not None:
+            return 8 * n * (d + 2)
+        words = [array for array in self.inputs.arrays if array.dtype == object]
+        texts = sum(sum(len(v) for v in array if v is not None) + 60 * n for array in words)
+        return 8 * n * (d - len(words) + 2) + texts
 
-    def pieces(self) -> Iterator[Batch]:
+    @property
+    def numbers(self) -> Array:
+        """The columns of numbers and booleans (n, d) in the schema's order; nan is missing."""
+        if self.inputs.numbers is not None:
+            return self.inputs.matrix()
+        kinds = self.inputs.kinds.values()
+        found = [array for array, kind in zip(self.inputs.arrays, kinds, strict=True) if kind in NUMERIC]
+        return np.ascontiguousarray(np.column_stack(found)) if found else np.empty((self.n, 0))
+
+    def pieces(self) -> Iterator[LoggedRows]:
         """The same rows in pieces of `piece` rows."""
         if self.n <= self.piece:
             yield self
@@ -74,12 +82,10 @@ class Batch:
         for start in range(0, self.n, self.piece):
             yield self.part(slice(start, start + self.piece))
 
-    def part(self, rows: slice) -> Batch:
+    def part(self, rows: slice) -> LoggedRows:
         """Some of the rows."""
-        return Batch(
-            np.ascontiguousarray(self.numbers[rows]),
-            {name: values[rows] for name, values in self.words.items()},
-            {name: np.ascontiguousarray(values[rows]) for name, values in self.times.items()},
+        return LoggedRows(
+            self.inputs[rows],
             None if self.labels is None else self.labels[rows],
             None if self.weights is None else self.weights[rows],
             None if self.predictions is None else self.predictions[rows],
@@ -87,14 +93,16 @@ class Batch:
 
     def pack(self) -> bytes:
         """The rows as bytes: little-endian float64, and JSON for what is no number."""
-        n, d = self.numbers.shape
+        numbers = self.numbers
+        n, d = numbers.shape
         numeric = isinstance(self.labels, np.ndarray)
         flags = (_LABELS if numeric else 0) | (_WEIGHTS if self.weights is not None else 0)
         other: dict[str, Any] = {}
-        if self.words:
-            other["words"] = self.words
-        if self.times:
-            other["times"] = {name: values.tolist() for name, values in self.times.items()}
+        if self.inputs.numbers is None:
+            named = list(zip(self.inputs.kinds.items(), self.inputs.arrays, strict=True))
+            words = {name: array.tolist() for (name, kind), array in named if kind in WORDS}
+            times = {name: array.tolist() for (name, kind), array in named if kind == "time"}
+            other = {name: values for name, values in (("words", words), ("times", times)) if values}
         if self.labels is not None and not numeric:
             other["labels"] = self.labels
         if self.predictions is not None:
@@ -103,7 +111,7 @@ class Batch:
         parts = [
             _HEAD.pack(n, d, self.piece, self.labels.shape[1] if numeric else _NO_LABELS, flags, len(text)),
             text,
-            self.numbers.astype("<f8", copy=False).tobytes(),
+            numbers.astype("<f8", copy=False).tobytes(),
         ]
         if numeric:
             parts.append(self.labels.astype("<f8", copy=False).tobytes())
@@ -112,38 +120,50 @@ class Batch:
         return b"".join(parts)
 
     @classmethod
-    def unpack(cls, blob: bytes) -> Batch:
-        """What `pack` wrote."""
+    def unpack(cls, blob: bytes, kinds: dict[str, str]) -> LoggedRows:
+        """What `pack` wrote; `kinds` are those of the columns in use (`Form.kinds`)."""
         n, d, piece, outputs, flags, size = _HEAD.unpack_from(blob)
         at = _HEAD.size
         other = orjson.loads(blob[at : at + size]) if size else {}
         values = np.frombuffer(blob, "<f8", offset=at + size).astype(np.float64)
-        numbers, at = values[: n * d].reshape(n, d), n * d
+        numbers, at = np.ascontiguousarray(values[: n * d].reshape(n, d)), n * d
         labels: Any = other.get("labels")
         if flags & _LABELS:
             labels, at = values[at : at + n * outputs].reshape(n, outputs), at + n * outputs
-        return cls(
-            np.ascontiguousarray(numbers),
-            other.get("words", {}),
-            {name: np.array(v, dtype=np.int64) for name, v in other.get("times", {}).items()},
-            labels,
-            values[at : at + n] if flags & _WEIGHTS else None,
-            other.get("predictions"),
-            piece,
-        )
+        weights = values[at : at + n] if flags & _WEIGHTS else None
+        inputs = batch_of(numbers, other.get("words", {}), other.get("times", {}), kinds)
+        return cls(inputs, labels, weights, other.get("predictions"), piece)
 
     @classmethod
-    def joined(cls, batches: list[Batch]) -> Batch:
-        """The rows of several batches of one model, one after the other."""
-        first = batches[0]
-        together = cls(
-            np.ascontiguousarray(np.vstack([b.numbers for b in batches])),
-            {name: [v for b in batches for v in b.words[name]] for name in first.words},
-            {name: np.concatenate([b.times[name] for b in batches]) for name in first.times},
-        )
-        if all(b.predictions is not None for b in batches):
-            together.predictions = [p for b in batches for p in b.predictions or []]
+    def joined(cls, parts: list[LoggedRows]) -> LoggedRows:
+        """The rows of several requests to one model, one after the other."""
+        together = cls(Batch.join([part.inputs for part in parts]))
+        if all(part.predictions is not None for part in parts):
+            together.predictions = [p for part in parts for p in part.predictions or []]
         return together
+
+
+def batch_of(numbers: Array, words: dict[str, Any], times: dict[str, Any], kinds: dict[str, str]) -> Batch:
+    """Return the batch of these columns: numbers (n, d) in order, words by name, times by name in microseconds."""
+    n, d = numbers.shape
+    numeric = [name for name, kind in kinds.items() if kind in NUMERIC]
+    if d != len(numeric) or words.keys() | times.keys() != kinds.keys() - set(numeric):
+        raise ValueError("rows in the log have other columns than their model")
+    if d == len(kinds):
+        return Batch.of_numbers(numbers, kinds)
+    content: dict[str, Any] = {name: numbers[:, j] for j, name in enumerate(numeric)}
+    for name, texts in words.items():
+        content[name] = np.empty(n, dtype=object)
+        content[name][:] = texts
+    for name, values in times.items():
+        content[name] = np.array(values, dtype=np.int64).view("datetime64[us]")
+    return Batch(content, kinds, n)
+
+
+def count_rows(blob: bytes) -> int:
+    """Return the number of rows in what `LoggedRows.pack` wrote."""
+    n: int = _HEAD.unpack_from(blob)[0]
+    return n
 
 
 def first_piece(columns: int) -> int:

@@ -30,7 +30,7 @@ from nystream.serve.rates import Rates
 from nystream.serve.refusals import Refusal
 from nystream.serve.replica import Replica
 from nystream.serve.row_formats import Rows
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows
 from nystream.serve.settings import Settings
 from nystream.serve.store import Store
 from nystream.serve.tokens import Tokens
@@ -241,7 +241,7 @@ class Service:
                 "it learns no more, predictions go on",
             )
 
-    async def _checked(self, entry: Entry, form: Form, rows: Rows, *, labelled: bool = True) -> Batch:
+    async def _checked(self, entry: Entry, form: Form, rows: Rows, *, labelled: bool = True) -> LoggedRows:
         """Check the rows, many of them in a thread; tell of columns that nobody knows."""
         unknown, batch = rows.unknown, rows.batch
         if batch is None:

@@ -23,7 +23,7 @@ from nystream.serve.json_text import listed, to_json
 from nystream.serve.log import Damaged, Full, Log, is_disk_error, is_full
 from nystream.serve.models import READY, Entry, Keyed, Models
 from nystream.serve.parts import Part
-from nystream.serve.rows import Batch
+from nystream.serve.rows import LoggedRows
 from nystream.serve.scheduling import Slices, complete
 from nystream.serve.settings import Settings
 from nystream.serve.snapshots import write_durably
@@ -97,12 +97,12 @@ class Store:
             entry.keys += 1
         return part
 
-    def apply(self, entry: Entry, key: str | None, kind: str, batch: Batch, at: float, seq: int) -> dict[str, Any]:
+    def apply(self, entry: Entry, key: str | None, kind: str, batch: LoggedRows, at: float, seq: int) -> dict[str, Any]:
         """Learn, or forget, the rows of an event; the answer to it. If this raises, the model has to be restored."""
         return complete(self.apply_in_slices(entry, key, kind, batch, at, seq))
 
     def apply_in_slices(
-        self, entry: Entry, key: str | None, kind: str, batch: Batch, at: float, seq: int
+        self, entry: Entry, key: str | None, kind: str, batch: LoggedRows, at: float, seq: int
     ) -> Slices[dict[str, Any]]:
         """As `apply`, with pauses in which other models may learn. This model must not be saved meanwhile."""
         part = self.part_of(entry, key)
@@ -133,7 +133,7 @@ class Store:
         answer["event"] = seq
         return answer
 
-    def follow(self, entry: Entry, shadow: Part, kind: str, batch: Batch, at: float, seq: int) -> Slices[None]:
+    def follow(self, entry: Entry, shadow: Part, kind: str, batch: LoggedRows, at: float, seq: int) -> Slices[None]:
         """A challenger learns what the champion learnt; if it cannot, it alone stops."""
         if shadow.broken is not None or shadow.seq >= seq:
             return

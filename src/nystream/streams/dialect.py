@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import csv as csv_module
 import itertools
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import NamedTuple
 
 from nystream.data.cells import is_missing, is_value
 from nystream.data.reading import unique_names
 from nystream.streams.table import Fields, Split, SplitError
-from nystream.streams.text import Pipe, TextFile
+from nystream.streams.text import Pipe, TextBytes, TextFile
 
 __all__ = ["Dialect", "dialect"]
 
@@ -54,15 +54,16 @@ class Dialect(NamedTuple):
 
 
 def dialect(
-    source: TextFile | Pipe,
+    source: TextFile | TextBytes | Pipe,
     header: bool | str = "auto",
     delimiter: str = "auto",
     known: Collection[str] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> Dialect:
     """Return the dialect of a file from its first two rows; parameters as `csv`.
 
     `known` are names of columns that a header is expected to have, if any are: with them the first row is a header if
-    it has one of them.
+    it has one of them. `report` is called with a message where columns were renamed; None: it is a warning.
     """
     if header not in ("auto", True, False):
         raise ValueError(f'header must be "auto", True or False, got {header!r}')
@@ -75,7 +76,7 @@ def dialect(
     if named and len(rows) == 1:
         raise ValueError(f"{source.name} has a header but no rows")
     names = [name.strip() or str(j) for j, name in enumerate(rows[0].fields)]
-    names = unique_names(names, source.name) if named else [str(j) for j in range(len(names))]
+    names = unique_names(names, source.name, report) if named else [str(j) for j in range(len(names))]
     return Dialect(mark, names, named, rows[0].line if named else 0, rows[1 if named else 0].fields)
 
 
@@ -104,7 +105,7 @@ def _is_header(rows: list[list[str]], known: Collection[str] | None) -> bool:
     return any(not value and not is_missing(field) and is_value(below) for field, value, below in pairs)
 
 
-def _head(source: TextFile | Pipe) -> list[str]:
+def _head(source: TextFile | TextBytes | Pipe) -> list[str]:
     """Return the lines of the first two rows: two, unless a quoted field continues."""
     count = 2
     head = source.head(count)

@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, TypeVar, overload
 
@@ -21,7 +21,7 @@ from nystream.streams.dialect import Dialect, dialect
 from nystream.streams.json_array import items_of_array
 from nystream.streams.lines import Lines
 from nystream.streams.pipe import line_format
-from nystream.streams.text import COMPRESSED, Pipe, TextFile
+from nystream.streams.text import COMPRESSED, Pipe, TextBytes, TextFile
 
 __all__ = ["ArrowTables", "JsonTables", "Tables", "TextTables", "open_tables"]
 
@@ -92,13 +92,14 @@ class TextTables(Tables):
 
     def __init__(
         self,
-        source: TextFile | Pipe,
+        source: TextFile | TextBytes | Pipe,
         header: bool | str = "auto",
         delimiter: str = "auto",
         known: Collection[str] | None = None,
+        report: Callable[[str], None] | None = None,
     ) -> None:
         self._source = source
-        self._dialect: Dialect = dialect(source, header, delimiter, known)
+        self._dialect: Dialect = dialect(source, header, delimiter, known, report)
         self.name = source.name
         self.columns = self._dialect.names
         self.named = self._dialect.named

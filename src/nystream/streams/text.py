@@ -16,7 +16,7 @@ from typing import IO, Any, cast
 
 from nystream.streams.lines import Lines
 
-__all__ = ["COMPRESSED", "Pipe", "TextFile", "pipe_at", "text_at", "unpack"]
+__all__ = ["COMPRESSED", "Pipe", "TextBytes", "TextFile", "pipe_at", "text_at", "unpack"]
 
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 """Endings of packed files."""
@@ -200,6 +200,24 @@ class TextFile:
     def lines(self) -> Lines:
         """Start a new pass over the lines."""
         return _lines_of(self.path, self.name)
+
+    def head(self, count: int = 2) -> list[str]:
+        """Return the first lines, up to and including `count` that are not blank."""
+        return self.lines().head(count)
+
+
+class TextBytes:
+    """A text in memory, as a request brings it. It is never unpacked: what is read is not larger than what came."""
+
+    live = False
+
+    def __init__(self, content: bytes, name: str) -> None:
+        self._content = content
+        self.name = name
+
+    def lines(self) -> Lines:
+        """Start a new pass over the lines."""
+        return Lines(io.BytesIO(self._content), self.name)
 
     def head(self, count: int = 2) -> list[str]:
         """Return the first lines, up to and including `count` that are not blank."""

@@ -91,7 +91,8 @@ class Intervals(Params):
             rate = np.where(known, np.maximum(1 / counts, SLOWEST), 1.0)
             spread = self.spread_[:m] + (size - self.spread_[:m]) * rate
             young = (counts <= WINDOW) & (spread > 0)
-            self.scores_[:, :m] *= np.divide(self.spread_[:m], spread, out=np.ones(m), where=young)
+            if young.any():
+                self.scores_[:, :m] *= np.divide(self.spread_[:m], spread, out=np.ones(m), where=young)
             self.spread_[:m] = spread
             relative = float(np.minimum(size / np.where(spread > 0, spread, 1.0), 5.0).mean())
             slot = row % self.cycle

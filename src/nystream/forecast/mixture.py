@@ -80,22 +80,19 @@ class Mixture(Params):
         self.labels_ += 1
         if not m:
             return
-        mixed = self._weighted(self.weights_[:m], forecasts)
-        asleep = np.isnan(forecasts)
-        self.awake_ += ~asleep.all(axis=0)
-        errors = (np.where(asleep, mixed[:, None], forecasts) - y) ** 2
-        known = ~np.isnan(mixed)  # steps at which not all members slept
-        if not known.all():
-            errors[~known] = 0.0
+        errors, known = self._errors(forecasts, y)
         losses, counts, seen = self.losses_[:m], self.counts_[:m], self.seen_[:m]
         best = losses.min(axis=1) / np.maximum(counts, 1.0)
         floor = (RULES.exact * y) ** 2
         exact = best <= floor
+        has_exact = exact.any()
         if self.labels_ > RULES.trusted:
-            errors = np.minimum(errors, np.where(exact, np.inf, RULES.clip * best)[:, None])
+            limit = RULES.clip * best
+            errors = np.minimum(errors, (np.where(exact, np.inf, limit) if has_exact else limit)[:, None])
         seen += known
         kept = 1 - 1 / np.minimum(RULES.window, np.maximum(1 + seen / RULES.early, seen - RULES.sure))
-        kept = np.where(exact & (errors.min(axis=1) > floor), 0.0, kept)
+        if has_exact:
+            kept = np.where(exact & (errors.min(axis=1) > floor), 0.0, kept)
         losses *= kept[:, None]
         losses += errors
         counts *= kept
@@ -110,6 +107,19 @@ class Mixture(Params):
         weights *= self.awake_ >= self.needed_
         self.weights_[:m] = weights / weights.sum(axis=1)[:, None]
         self.weights_[m:] = self.weights_[m - 1]  # steps without a label so far take over the last one's
+
+    def _errors(self, forecasts: Array, y: float) -> tuple[Array, Array | bool]:
+        """Squared errors (m, K), and the steps at which not all members slept."""
+        asleep = np.isnan(forecasts)
+        if not asleep.any():
+            self.awake_ += 1
+            return np.square(forecasts - y), True
+        mixed = self._weighted(self.weights_[: len(forecasts)], forecasts)
+        self.awake_ += ~asleep.all(axis=0)
+        errors = np.square(np.where(asleep, mixed[:, None], forecasts) - y)
+        known = ~np.isnan(mixed)
+        errors[~known] = 0.0
+        return errors, known
 
     def combine(self, forecasts: Array) -> Array:
         """Combine the forecasts of the members (K, H) into one (H,); nan where no member has one."""

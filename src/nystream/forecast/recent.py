@@ -46,7 +46,7 @@ class Recent(Params):
 
     def aged(self, age: np.ndarray | int) -> Array:
         """Return the columns (rows, len(age)) that came `age` rows before the newest; 0 where none had come yet."""
-        return self.buffer_[:, self.end_ - 1 - age]  # columns that never came are zeros
+        return self.buffer_.take(self.end_ - 1 - age, axis=1)  # columns that never came are zeros
 
     @property
     def nbytes(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -104,7 +104,7 @@ class Ridges(Member):
         self.used_ = np.array(used, dtype=float)
         self.first_label_ = 1 + widths["r"]
         p = self.used_.shape[1]
-        self.A_, self.b_ = np.zeros((horizon, r, p, p)), np.zeros((horizon, r, p))
+        self.A_, self.b_ = _by_entry(np.zeros((horizon, r, p, p))), np.zeros((horizon, r, p))
         self.theta_ = np.zeros((horizon, r, p))
         self.spread_, self.counts_ = np.zeros((horizon, r)), np.zeros((horizon, r))
         keep = horizon + self.cycle_ + max([self.cycle_, *seasons]) + 1
@@ -117,56 +117,72 @@ class Ridges(Member):
     def _restore(self, state: dict[str, object]) -> None:
         super()._restore(state)
         if "horizon_" in state:
+            self.A_ = _by_entry(self.A_)
             self._prepare()
 
     def _prepare(self) -> None:
-        """Compute what follows from the sizes: ages of the inputs, counted from the origin."""
+        """Compute the places of all inputs, which one buffer holds, and make room for a product."""
         h = np.arange(1, self.horizon_ + 1)
         slots = [ages(self.horizon_, s) for s in self.seasons_]
         zero = np.zeros_like(h)
-        lagged = [zero, zero + 1, zero + 2, zero + self.cycle_]
-        self._lagged = np.column_stack(lagged + slots + [slot + self.cycle_ for slot in slots[:1]])
+        residuals, short, long, labels, growth = range(5)
+        columns = [(residuals, zero), (residuals, zero + 1), (residuals, zero + 2), (short, zero), (long, zero)]
+        columns += [(residuals, age) for age in (zero + self.cycle_, *slots, *(s + self.cycle_ for s in slots[:1]))]
+        columns += [(labels, age) for age in (*slots, zero, *slots[:1])]
         self._slots = np.column_stack([*slots, zero])
         self._back = h - 1  # rows between the origin of each step and the row before the label
+        parts = (self.residuals_, self.short_, self.long_, self.labels_, self.growth_)
+        together = np.concatenate([part.buffer_ for part in parts])
+        for part, buffer in zip(parts, np.split(together, len(parts)), strict=True):
+            part.buffer_ = buffer
+        self._history = together.reshape(-1)
+        r, width = len(self.ridges), together.shape[1]
+        starts = width * (r * np.arange(len(parts))[:, None] + np.arange(r)) - 1  # (parts, R)
+
+        def places(back: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """Places of the inputs (H, R, columns), and of the growths (H, R), counted from the buffer's end."""
+            inputs = [starts[part] - (age + back)[:, None] for part, age in columns]
+            return np.stack(inputs, axis=2), starts[growth] - back[:, None]
+
+        self._places = (places(zero), places(self._back))
         self._forgetting = np.array([ridge.forgetting for ridge in self.ridges])
         self._eye = np.eye(self.used_.shape[1])
+        self._product = np.empty((*self._eye.shape, self.horizon_, r))
 
     # -- inputs ----------------------------------------------------------------------------------------------------
-    def _inputs(self, back: Any, base: Array, others: list[Array]) -> Array:
-        """Return z (n, R, p) of the steps 1 to n, whose origins lie `back` rows before the newest one that is kept."""
-        n = len(base)
+    def _inputs(self, base: Array, others: list[Array], *, is_past: bool) -> Array:
+        """Return z (n, R, p) of the steps 1 to n, from the newest row or from those that could forecast it."""
+        n, first, k = len(base), self.first_label_, len(self.seasons_)
+        places, of_growth = self._places[is_past]
+        end, known = self.labels_.end_, self.labels_.count_
+        last = first + k + 1
         z = np.empty((n, *self.used_.shape))
         z[..., 0] = 1.0
-        residuals = self.residuals_.aged(self._lagged[:n] + back[:, None])
-        z[..., 1:4] = residuals[..., :3].transpose(1, 0, 2)
-        z[..., 4] = self.short_.aged(back).T
-        z[..., 5] = self.long_.aged(back).T
-        first = self.first_label_
-        z[..., 6:first] = residuals[..., 3:].transpose(1, 0, 2)
-        age = self._slots[:n] + back[:, None]
-        k = len(self.seasons_)
-        labels = self.labels_.aged(age).transpose(1, 0, 2)
-        z[..., first : first + k + 1] = labels
-        last = first + k + 1
+        z[..., 1 : last + (k > 0)] = self._history.take(places[:n] + end)
         if k:
-            growth = self.growth_.aged(back).T
-            z[..., last] = labels[..., 0] * growth
-            last += 1
+            growth = self._history.take(of_growth[:n] + end)
+            z[..., last] *= growth
         for j, forecast in enumerate(others):
-            z[..., last + j] = forecast[:, None]
+            z[..., last + (k > 0) + j] = forecast[:, None]
         z[..., first:] -= base[..., None]
-        if self.labels_.count_ <= self._slots.max() + self._back[-1]:
-            z[..., first : first + k + 1] *= (age < self.labels_.count_)[:, None]
-        if k:
-            z[..., first + k + 1] *= (growth > 0) & (age[:, :1] < self.labels_.count_)
+        if known <= self._slots.max() + self._back[-1]:
+            age = self._slots[:n] + (self._back[:n, None] if is_past else 0)
+            z[..., first:last] *= (age < known)[:, None]
+            if k:
+                z[..., last] *= age[:, :1] < known
+        if k and not growth.all():
+            z[..., last] *= growth > 0
         z[..., 1:] /= self.scale_
         z *= self.used_
         return np.nan_to_num(z, copy=False) if np.isnan(z.sum()) else z  # of members that sleep
 
-    def _bases(self, forecasts: dict[str, Array], n: int) -> Array:
-        """Return the forecasts of the bases (n, R)."""
-        zero = np.zeros(n)
-        return np.column_stack([zero if r.base is None else forecasts[r.base][:n] for r in self.ridges])
+    def _bases(self, forecasts: Mapping[str, Array], n: int) -> Array:
+        """Forecasts of the bases (n, R)."""
+        found = np.zeros((n, len(self.ridges)))
+        for i, ridge in enumerate(self.ridges):
+            if ridge.base is not None:
+                found[:, i] = forecasts[ridge.base][:n]
+        return found
 
     # -- the protocol ----------------------------------------------------------------------------------------------
     def learn(self, arrival: Arrival) -> None:
@@ -192,9 +208,9 @@ class Ridges(Member):
         return np.linalg.solve(A + added[..., None, None] * self._eye, b[..., None])[..., 0]
 
     def _recalled(self, arrival: Arrival, n: int) -> tuple[Array, Array, Array]:
-        """Return inputs, bases and ridge forecasts (n, R) of a label for the n steps that could have forecast it."""
-        base = self._bases(arrival.past, n)  # type: ignore[arg-type]
-        z = self._inputs(self._back[:n], base, [arrival.past[name][:n] for name in self.others_])
+        """Inputs, bases and the ridges' forecasts (n, R) of a label for the n steps that could have forecast it."""
+        base = self._bases(arrival.past, n)
+        z = self._inputs(base, [arrival.past[name][:n] for name in self.others_], is_past=True)
         return z, base, base + self.scale_ * np.einsum("hrp,hrp->hr", z, self.theta_[:n])
 
     def _awake(self, forecasts: Array) -> Array:
@@ -216,8 +232,9 @@ class Ridges(Member):
         rate = np.where(exact, 1.0, np.maximum(1 / np.maximum(counts, 1.0), SLOWEST))
         spread += (np.minimum(error, cap + TINY) - spread) * rate
         weighted = z * w[..., None]
-        self.A_[:n] *= kept[..., None, None]
-        self.A_[:n] += weighted[..., :, None] * z[..., None, :]
+        columns, A = np.ascontiguousarray(z.transpose(2, 0, 1)), self.A_.transpose(2, 3, 0, 1)[:, :, :n]
+        A *= kept
+        A += np.multiply((columns * w)[:, None], columns, out=self._product[:, :, :n])
         self.b_[:n] *= kept[..., None]
         self.b_[:n] += weighted * u[..., None]
 
@@ -242,19 +259,19 @@ class Ridges(Member):
     def _remember(self, filled: Array | float, residual: Array) -> None:
         self.residuals_.push(residual)
         self.labels_.push(filled)
-        self.short_.push(self.residuals_.last(WINDOW).mean(axis=1))
-        self.long_.push(self.residuals_.last(self.cycle_).mean(axis=1))
+        self.short_.push(_means(self.residuals_.last(WINDOW)))
+        self.long_.push(_means(self.residuals_.last(self.cycle_)))
         growth = np.zeros(len(self.ridges))  # 0 stands for unknown
         if self.labels_.count_ > 2 * self.cycle_:
             both = self.labels_.last(2 * self.cycle_)
-            before, now = both[:, : self.cycle_].mean(axis=1), both[:, self.cycle_ :].mean(axis=1)
+            before, now = _means(both[:, : self.cycle_]), _means(both[:, self.cycle_ :])
             far = np.abs(before) > EXACT * self.scale_
             growth = np.where(far, np.clip(now / np.where(far, before, 1.0), *GROWTH), 0.0)
         self.growth_.push(growth)
 
     def forecast(self, origin: Origin) -> Array:
-        base = self._bases(origin.made, self.horizon_)  # type: ignore[arg-type]
-        z = self._inputs(0 * self._back, base, [origin.made[name] for name in self.others_])
+        base = self._bases(origin.made, self.horizon_)
+        z = self._inputs(base, [origin.made[name] for name in self.others_], is_past=False)
         return self._awake(base + self.scale_ * np.einsum("hrp,hrp->hr", z, self.theta_)).T
 
     def recall(self, arrival: Arrival) -> Array:
@@ -268,3 +285,13 @@ class Ridges(Member):
     def nbytes(self) -> int:
         arrays = (self.A_, self.b_, self.theta_, self.spread_, self.residuals_, self.labels_)
         return sum(a.nbytes for a in arrays) + 3 * self.growth_.nbytes
+
+
+def _by_entry(A: Array) -> Array:
+    """Return the matrices (H, R, p, p) with each entry of all of them side by side: one label changes all at once."""
+    return np.ascontiguousarray(A.transpose(2, 3, 0, 1)).transpose(2, 3, 0, 1)
+
+
+def _means(rows: Array) -> Array:
+    """The mean of each row; numpy's own costs three times as much for a few numbers."""
+    return np.add.reduce(rows, axis=1) / rows.shape[1]

@@ -317,8 +317,6 @@ class Pipeline(Params):
             n = min(len(X) - row, self._block_size, SHORT_BLOCK if self._turns.asked else len(X))
             n = max(1, self._count_plain_labels(Y[row : row + n]))
             n = min(n, self.steady_.until_cut())
-            if self.drift_ is not None:
-                n = min(n, self.drift_.until_cut())
             for ensemble in self._all_ensembles:
                 n = ensemble.ahead(n, self.buffer_.last)
             part = slice(row, row + n)

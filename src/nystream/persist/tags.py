@@ -34,7 +34,6 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/surprises": "nystream.auto.surprise:Surprises",
     "auto/hedge": "nystream.auto.drift.hedge:Hedge",
     "auto/comparing": "nystream.auto.drift.states:Comparing",
-    "auto/recalled": "nystream.auto.drift.states:Recalled",
     "auto/history": "nystream.auto.drift.history:History",
     "auto/detectors": "nystream.auto.drift.handler:Detectors",
     "auto/label-filter": "nystream.auto.labels:LabelFilter",

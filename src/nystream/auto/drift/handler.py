@@ -168,7 +168,7 @@ class DriftHandler(Params):
             size = None if detection is None else self._size_of_candidate(detection, course)
             if detection is not None and size is not None:
                 self._begin(course, detection, size)
-            elif not succession.begin_again(course) and succession.next_check(course.t - 1) == course.t:
+            elif succession.next_check(course.t - 1) == course.t:
                 self._decide(course)
         self.count_ = course.end
         self.detectors_.inputs_.alert_ = course.shifts[-1][:3]
@@ -196,14 +196,14 @@ class DriftHandler(Params):
     def _watch(self, course: Course) -> Detection | None:
         """Watch the rows up to the next one at which a decision may be due. Return what was detected there."""
         row, t, shifts, succession = course.row, course.t, course.shifts, self.succession_
-        alone, two = succession.is_alone, succession.has_candidate
+        alone = succession.is_alone
         while len(shifts) > 1 and shifts[1].row <= t:
             shifts.pop(0)
             if not succession.records_.add_warning(shifts[0], course.around.names):
                 shifts[0] = Shift(*QUIET)
         if course.block.alarm_labels is not None:
             course.watched = course.n  # losses of steady experts are measured by winsorised labels
-        elif not two:
+        elif alone:
             self._watch_steady(course)
         stop = min(course.n, succession.next_check(t) - course.since)
         if len(shifts) > 1:
@@ -213,11 +213,11 @@ class DriftHandler(Params):
         stop = stop if course.sounded is None else min(stop, course.watched)
         part, detector = slice(row, stop), self.detectors_.loss_
         losses, evidence = self._losses_for_alarms(course, part), course.evidence[0].of(part)
-        seen, found = detector.see(losses, t, falls_from=NEVER if two else self._settled, evidence=evidence)
+        seen, found = detector.see(losses, t, falls_from=self._settled if alone else NEVER, evidence=evidence)
         if alone:
             self._hedge(course, slice(row, row + seen))
         course.row += seen
-        succession.used_ += seen if two else 0
+        succession.used_ += 0 if alone else seen
         if course.t <= shifts[0].until and (found is not None or detector.confirms(shifts[0].since, course.t)):
             found, shifts[0] = found or detector.detection(shifts[0].since, course.t, "inputs"), Shift(*QUIET)
         if course.sounded is not None and course.row == course.watched:
@@ -304,10 +304,6 @@ class DriftHandler(Params):
             self.detectors_.loss_.start()
 
     # -- between blocks ----------------------------------------------------------------------------------------------
-    def until_cut(self) -> int:
-        """Return the rows until `copy` is due or a recalled model may be discarded."""
-        return self.succession_.until_cut(self.count_)
-
     def copy(self, old: Ensemble) -> None:
         """Let the archive copy the incumbent."""
         self.succession_.copy(old, self.count_)

@@ -9,7 +9,6 @@ import pytest
 
 from nystream import Auto
 from nystream.auto.drift import succession
-from nystream.auto.drift.handler import DriftHandler
 from nystream.auto.drift.states import TRANSITIONS, Event, State
 from nystream.auto.drift.succession import Succession
 from nystream.auto.recipe import Recipe
@@ -47,7 +46,7 @@ def test_a_regime_that_changes_and_returns_leads_through_the_table(monkeypatch):
     model = Auto(recipe=SMALL)
     for x, label in zip(X, y, strict=True):
         model.step(x, label)
-        drift = model.pipeline_.drift_
+        drift = model.pipeline_.drift_.succession_
         assert (drift.candidate is not None) == (drift.state is State.COMPARING)
         assert (drift.warm_start is not None) == (drift.state is State.WARM_START)
         assert len(drift.shares) == (2 if drift.state is State.COMPARING else 1)
@@ -59,10 +58,10 @@ def test_a_regime_that_changes_and_returns_leads_through_the_table(monkeypatch):
 
 
 def test_what_the_table_does_not_have_is_refused():
-    drift = DriftHandler(False, 100, 10)
-    drift.start(1, None)
+    succession = Succession(False, 100, 10, 300, 0, 0)
+    succession.start(1, None)
     with pytest.raises(KeyError):
-        drift.succession_._enter(None, Event.PROMOTED)
+        succession._enter(None, Event.PROMOTED)
 
 
 def test_a_candidate_that_took_over_wrongly_is_found_out_and_the_incumbent_returns(monkeypatch):

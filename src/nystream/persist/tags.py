@@ -31,7 +31,7 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/archived": "nystream.auto.drift.archive:Regime",
     "auto/archive": "nystream.auto.drift.archive:Archive",
     "auto/surprise-runs": "nystream.auto.surprise:Runs",
-    "auto/surprises": "nystream.auto.surprise:Surprises",
+    "auto/surprises": "nystream.forecast.surprises:Surprises",
     "auto/hedge": "nystream.auto.drift.hedge:Hedge",
     "auto/comparing": "nystream.auto.drift.states:Comparing",
     "auto/history": "nystream.auto.drift.history:History",

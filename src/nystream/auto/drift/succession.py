@@ -11,6 +11,7 @@ from nystream.auto.drift.block import (
     Last,
     Side,
     concatenate,
+    fenced,
     join,
     last_rows,
     learn,
@@ -27,7 +28,7 @@ from nystream.auto.drift.mixture import Inputs, Mixture
 from nystream.auto.drift.promotion import CHECK, LOOK_BACK, is_better, verdict
 from nystream.auto.drift.records import Records, own_columns
 from nystream.auto.drift.states import TRANSITIONS, Comparing, Event, State
-from nystream.auto.drift.warm_start import Known, Store, WarmStart
+from nystream.auto.drift.warm_start import Known, WarmStart
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import Answer, Learnt, Rows, part_of
@@ -199,8 +200,8 @@ class Succession(Params):
         warm.admitted_.put(t0 + row, course.block.admitted[row:])
         if warm.back_ is not None:
             warm.back_.put(t0 + row, course.sides[-1].P[row:])
-        known, store = self._known(old, course.end, course.around.last), self._store(old)
-        over = warm.catch_up(course.end, known, store)
+        known = Known(course.around.last, course.end, self.history_, old)
+        over = warm.catch_up(course.end, known)
         stop = warm.seen_ - t0
         course.shown = join(course.shown, self._mix(course, slice(row, stop)), row)
         losses[:stop, 1] = self.history_.losses_.get(t0, t0 + stop)[:, 1]
@@ -330,7 +331,7 @@ class Succession(Params):
         """Return a new mixture with scales from the last rows up to `end`, and the labels of these rows within the
         outlier bounds.
         """
-        mixture, labels = Mixture(self.classes, self.few, has_candidate, recalled), _fenced(old, rows.Y)
+        mixture, labels = Mixture(self.classes, self.few, has_candidate, recalled), fenced(old, rows.Y)
         before = len(labels) - (end - since)
         where = centred(location(rows.X[-PLACES:]), rows.X[before:])
         usual = self.history_.usual_squares(labels[:before], since, self.begun_)
@@ -338,22 +339,6 @@ class Succession(Params):
         return mixture, labels
 
     # -- a warm start ------------------------------------------------------------------------------------------------
-    def _known(self, old: Ensemble, end: int, last: Last) -> Known:
-        """Return the stored rows up to `end`, the last ones."""
-        return Known(
-            lambda i, j: part_of(last(end - i), slice(0, j - i)),
-            lambda i, j: self.history_.answers(i, j, old.stack_.more_),
-            self.history_.predictions,
-            lambda Y: _fenced(old, Y),
-        )
-
-    def _store(self, old: Ensemble) -> Store:
-        def store(row: int, side: Learnt, labels: Array) -> None:
-            self.history_.put_candidate(row, side)
-            self.history_.put_candidate_losses(row, losses_of(old, side.P, labels))
-
-        return store
-
     def _compare(self) -> None:
         """End the warm start: the candidate has learnt all rows since the change point."""
         warm = self.phase_
@@ -365,7 +350,7 @@ class Succession(Params):
     def settle(self, old: Ensemble, t: int, last: Last) -> None:
         """Finish the warm start of the candidate now, after t rows."""
         if isinstance(self.phase_, WarmStart):
-            self.phase_.finish(self._known(old, t, last), self._store(old))
+            self.phase_.finish(Known(last, t, self.history_, old))
             self._compare()
 
     # -- one of two stays --------------------------------------------------------------------------------------------
@@ -461,8 +446,3 @@ class Succession(Params):
     def nbytes(self) -> int:
         parts = (self.history_, self.archive_, self.phase_)
         return sum(part.nbytes for part in parts if part is not None)
-
-
-def _fenced(ensemble: Ensemble, Y: Array) -> Array:
-    """Return labels as the ensemble would learn them now: within its outlier bounds."""
-    return Y if ensemble.targets_ is None else ensemble.targets_.fenced(Y)

@@ -13,7 +13,6 @@ import nystream
 from nystream import Auto
 from nystream.auto import pipeline
 from nystream.auto.drift.archive import EVERY, Archive, Regime, frozen
-from nystream.auto.drift.promotion import of_use
 from nystream.auto.recipe import Recipe
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "window": 30, "metric": 50}
@@ -41,17 +40,17 @@ def losses(P, y, task):
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
-def test_a_regime_that_returns_is_known_at_once_and_the_fresh_model_stays(task):
+def test_a_regime_that_returns_is_known_at_once(task):
     X, y = returning(task)
     model, fresh = auto(task), auto(task, changes=False)
     P, F = model.run(X, y), fresh.run(X[ENDS[1] :], y[ENDS[1] :])
     first, second = model.alarms()[:2]
     assert (first.outcome, first.regime) == ("promoted", -1)
-    assert (second.outcome, second.regime) == ("promoted", 0)
+    assert second.regime == 0
     assert "An archived model that began at row 0 was recalled." in str(second)
     after = slice(ENDS[1], ENDS[1] + 200)
     assert losses(P, y, task)[after].sum() < 0.6 * losses(F, y[ENDS[1] :], task)[:200].sum()
-    assert model.pipeline_.incumbent_.count_ == len(y) - second.change  # what was woken is no ensemble
+    assert model.pipeline_.candidate.count_ == len(y) - second.change  # it is not yet as good as what was woken
     assert len(model.pipeline_.drift_.succession_.archive_.retired_) == 1  # the second regime was too short to be kept
 
 
@@ -98,7 +97,7 @@ def test_saved_in_the_middle_it_goes_on_bit_for_bit(task, cut):
     kept = model.pipeline_.drift_.succession_.archive_
     assert len(kept.retired_) == 1
     assert (kept.recalled_ is None) == (cut < ENDS[1])
-    assert (model.pipeline_.candidate is None) == (cut != ENDS[1] + 60)
+    assert (model.pipeline_.candidate is None) == (cut < ENDS[1])
     assert model.nbytes > kept.nbytes > 0
     assert sum(model.weights().values()) == pytest.approx(1.0)
     resumed = nystream.from_bytes(model.to_bytes())
@@ -111,7 +110,7 @@ def test_saved_in_the_middle_it_goes_on_bit_for_bit(task, cut):
 def test_a_prediction_is_what_the_next_row_is_told_while_one_is_woken():
     X, y = returning()
     model = auto()
-    for cut in (ENDS[1] + 60, ENDS[1] + 590):  # beside a candidate, and beside the one that it became
+    for cut in (ENDS[1] + 60, ENDS[1] + 590):
         model.run(X[model.n_seen_ : cut], y[model.n_seen_ : cut])
         assert model.pipeline_.drift_.succession_.recalled is not None
         assert_allclose(model.predict(X[cut : cut + 1], ahead=1)[0], model.step(X[cut], y[cut]), rtol=1e-9)
@@ -160,8 +159,6 @@ def test_a_regime_is_back_where_losses_rank_as_they_did():
     assert not regime.is_back(large, old)
     assert not regime.is_back(usual, usual)
     assert not regime.is_back(usual[:2], old[:2])
-    early = np.concatenate([np.full(9, 40.0), usual])
-    assert regime.is_back(early, np.concatenate([np.ones(9), old]))  # put nine rows too early
     regime.usual_ = regime.usual_[:40]
     assert not regime.is_back(usual, old)
 
@@ -188,9 +185,3 @@ def test_what_is_kept_stays_within_its_room_and_is_of_before_the_change():
     assert not kept.retired_
     assert [one.row_ for one in kept.copies_] == [2800]
     assert kept.nbytes <= kept.room
-
-
-def test_what_was_woken_goes_where_the_one_that_learns_is_as_good_or_old():
-    assert of_use(np.full(1000, 1.1), np.ones(1000), 600)
-    assert not of_use(np.full(1000, 1.005), np.ones(1000), 600)
-    assert not of_use(np.full(1000, 1.1), np.ones(1000), 3200)

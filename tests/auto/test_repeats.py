@@ -53,7 +53,7 @@ def test_labels_that_rarely_change_cost_hardly_more_than_one_mistake_each(every)
     model = Auto(task="classification", recipe=SMALL)
     mistakes = np.sum(model.run(X, y).argmax(axis=1) != y)
     assert mistakes <= 1.15 * np.sum(y[1:] != y[:-1]) + 4
-    assert "the last label as it is" in model.explain() or "stacker" in model.explain()
+    assert "the last class" in model.explain() or "stacker" in model.explain()
 
 
 def test_numbers_that_rarely_change_are_forecast_as_well_as_by_no_change():

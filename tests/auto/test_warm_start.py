@@ -47,7 +47,7 @@ def awaited(model, X, y):
     found = {}
     for i, (x, label) in enumerate(zip(X, y, strict=True)):
         model.step(x, label)
-        coming = model.pipeline_.drift_.warm_start
+        coming = model.pipeline_.drift_.succession_.warm_start
         if coming is not None:
             found[i + 1] = i + 1 - coming.learnt_
     return found
@@ -114,7 +114,7 @@ def test_saved_at_any_row_on_the_way_it_goes_on_bit_for_bit():
     stayed.run(X[: found[0]], y[: found[0]])
     for cut in found[::7]:
         stayed.run(X[stayed.pipeline_.count_ : cut], y[stayed.pipeline_.count_ : cut])
-        assert stayed.pipeline_.drift_.warm_start is not None
+        assert stayed.pipeline_.drift_.succession_.warm_start is not None
         before = stayed.to_bytes()
         resumed = nystream.from_bytes(before)
         assert_array_equal(resumed.predict(X[:30]), stayed.predict(X[:30]))
@@ -138,11 +138,14 @@ def test_new_classes_new_columns_and_settle_make_it_level_first():
     model = auto("classification")
     model.run(X[:cut], y[:cut])
     saved = model.to_bytes()
-    assert model.pipeline_.drift_.warm_start is not None
+    assert model.pipeline_.drift_.succession_.warm_start is not None
 
     def level(model):
         drift = model.pipeline_.drift_
-        return drift.warm_start is None and model.pipeline_.candidate.count_ == cut - drift.succession_.phase_.since
+        return (
+            drift.succession_.warm_start is None
+            and model.pipeline_.candidate.count_ == cut - drift.succession_.phase_.since
+        )
 
     model.settle()
     assert level(model)
@@ -152,7 +155,7 @@ def test_new_classes_new_columns_and_settle_make_it_level_first():
     assert model.pipeline_.candidate.d_ == 5
     model = nystream.from_bytes(saved)
     model.step(X[cut], 3.0)
-    assert model.pipeline_.drift_.warm_start is None
+    assert model.pipeline_.drift_.succession_.warm_start is None
     assert model.pipeline_.candidate is None or model.pipeline_.candidate.outputs_ == 4
     more = y.copy()
     more[cut] = 3.0

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from nystream import Auto, Forecaster, from_bytes
-from nystream.auto.surprise import RULES, Surprises
+from nystream.auto.surprise import RULES
+from nystream.forecast.surprises import Surprises
 
 
 def learnt(errors):

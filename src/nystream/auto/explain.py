@@ -269,7 +269,7 @@ def _describe_ensemble(model: Auto, ensemble: Ensemble) -> list[str]:
         lines.append(f"{weights[i]:7.3f} {loss}  {inputs[i]}")
     shares = stack.member_shares_.mean(axis=0)
     members = [f"stacker with forgetting factor {decay:g}, ridge {lam:g}" for decay, lam in stack.stacker_.members]
-    members += ["the last label as it is"] * (len(shares) > len(members) + 1) + ["plain aggregation of the experts"]
+    members += ["the last class"] * (stack.repeats_ is not None) + ["plain aggregation of the experts"]
     best = int(shares.argmax())
     lines.append(f"the largest share in the mixture is {shares[best]:.0%}: {members[best]}")
     return lines

@@ -10,7 +10,7 @@ import numpy as np
 
 from nystream._core.inputs import clean_label, is_clean_row
 from nystream.auto.budget import bytes_of, seconds_of
-from nystream.auto.drift import Alarm, Listener, Listeners
+from nystream.auto.drift import Alarm, Listener, Listeners, Records
 from nystream.auto.expert_set import ExpertSet
 from nystream.auto.explain import (
     expert_shares,
@@ -308,7 +308,8 @@ class Auto(TabularLearner):
         self._require("alarms")
         with self._turns.reading():
             drift = self.pipeline_.drift_ if self.d_ else None
-            return [] if drift is None else drift.alarms(warnings=warnings)
+            records = Records() if drift is None else drift.succession_.records_
+            return records.all if warnings else records.alarms
 
     def on_alarm(self, callback: Listener, *, warnings: bool = False) -> Listener:
         """Call `callback(alarm)` at every drift alarm from now on, and at warnings too if `warnings`.

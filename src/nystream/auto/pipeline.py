@@ -15,6 +15,7 @@ from nystream.auto.drift.few_row_ridge import FewRowRidge
 from nystream.auto.drift.handler import DriftHandler
 from nystream.auto.drift.memory import Afforded, beside, fit_together, reach_of
 from nystream.auto.drift.records import CREDIT
+from nystream.auto.drift.succession import Succession
 from nystream.auto.drift.warm_start import WarmStart
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.expert_set import ExpertSet
@@ -160,8 +161,10 @@ class Pipeline(Params):
         most = largest_bytes(self.sizes_.largest, d, outputs, codes=self.classes, more=more)
         room = int(max(0.0, min(ARCHIVE * memory, self._share * memory - most)))
         reach, late = self._reach(outputs)
-        drift = DriftHandler(self.classes, reach, self.sizes_.rows_at_once(outputs), few, room, late)
-        drift.start(outputs, (more, columns) if more else None)
+        succession = Succession(self.classes, reach, self.sizes_.rows_at_once(outputs), few, room, late)
+        succession.start(outputs, (more, columns) if more else None)
+        drift = DriftHandler(self.classes)
+        drift.start(succession, outputs)
         return drift
 
     # -- memory and time ---------------------------------------------------------------------------------------------
@@ -219,17 +222,17 @@ class Pipeline(Params):
 
     @property
     def candidate(self) -> Ensemble | None:
-        return None if self.drift_ is None else self.drift_.candidate
+        return None if self.drift_ is None else self.drift_.succession_.candidate
 
     @property
     def _warm_start(self) -> WarmStart | None:
-        return None if self.drift_ is None else self.drift_.warm_start
+        return None if self.drift_ is None else self.drift_.succession_.warm_start
 
     @property
     def ensembles(self) -> list[Ensemble]:
         """Ensembles that predict the next row: the incumbent, and the candidate if there is one."""
-        drift = self.drift_
-        return [self.incumbent_] if drift is None or drift.candidate is None else [self.incumbent_, drift.candidate]
+        candidate = self.candidate
+        return [self.incumbent_] if candidate is None else [self.incumbent_, candidate]
 
     @property
     def _all_ensembles(self) -> list[Ensemble]:
@@ -239,7 +242,7 @@ class Pipeline(Params):
     @property
     def shares(self) -> list[float]:
         """Shares of incumbent and candidate in the next prediction."""
-        return [1.0] if self.drift_ is None else self.drift_.shares
+        return [1.0] if self.drift_ is None else self.drift_.succession_.shares
 
     @property
     def dense(self) -> int:
@@ -284,7 +287,7 @@ class Pipeline(Params):
         if ahead is None:
             return *self.steady_.predict(self.incumbent_, X, answers), X
         own = self.incumbent_.predict(X, answers)
-        P, spread = own[:2] if self.drift_ is None else self.drift_.predict(own, X, answers)
+        P, spread = own[:2] if self.drift_ is None else self.drift_.succession_.predict(own, X, answers)
         return self.stages_.predict(P), spread, X
 
     def quantiles(self, rows: Any, levels: Array, ahead: int | None) -> Array:
@@ -317,8 +320,6 @@ class Pipeline(Params):
             n = min(len(X) - row, self._block_size, SHORT_BLOCK if self._turns.asked else len(X))
             n = max(1, self._count_plain_labels(Y[row : row + n]))
             n = min(n, self.steady_.until_cut())
-            if self.drift_ is not None:
-                n = min(n, self.drift_.until_cut())
             for ensemble in self._all_ensembles:
                 n = ensemble.ahead(n, self.buffer_.last)
             part = slice(row, row + n)
@@ -388,7 +389,7 @@ class Pipeline(Params):
             self.label_filter_.record(P, Y)
             if alone and self.incumbent_.count_ in self.expert_set_.recipe.rebuilds:
                 moved = winsorize_kept_labels(self.incumbent_, self.label_filter_, self.buffer_, turn) or moved
-        is_coming = drift is not None and drift.warm_start is not None
+        is_coming = self._warm_start is not None
         for ensemble in ensembles:
             if ensemble.begun_ or ensemble.due:
                 of_next_row = ensemble in self.ensembles
@@ -399,7 +400,7 @@ class Pipeline(Params):
             with turn():
                 self.keep()
         if drift is not None:
-            drift.copy(self.incumbent_)
+            drift.succession_.copy(self.incumbent_, self.count_)
         if self.steady_.due:
             with turn():
                 self.steady_.attend(self.incumbent_)
@@ -513,7 +514,7 @@ class Pipeline(Params):
     def settle(self) -> None:
         """Complete the refits that are under way, and the warm start of a candidate."""
         if self.drift_ is not None:
-            self.drift_.settle(self.incumbent_, self.buffer_.last)
+            self.drift_.succession_.settle(self.incumbent_, self.count_, self.buffer_.last)
         for ensemble in self._all_ensembles:
             ensemble.settle(self.buffer_.last)
 

@@ -54,8 +54,8 @@ class Stack(Params):
     M, C) of sparse experts into predictions (n, K).
 
     Regression: C = J = K standardised targets. Classes: scores of the code +1 against -1, C = 1 for two classes, else
-    K; predictions are logarithms of probabilities. Members of the final mixture are the stackers, with lags the last
-    label as it is (`Repeats` for classes), and, last, the aggregation of the experts. Outputs of sparse experts are
+    K; predictions are logarithms of probabilities. Members of the final mixture are the stackers, for classes with lags
+    `Repeats`, and, last, the aggregation of the experts. Outputs of sparse experts are
     inputs of the stackers alone, because the aggregation weighs codes.
 
     Parameters
@@ -74,13 +74,13 @@ class Stack(Params):
     expert_shares_: Array
     """(G, E) weights of the aggregation; G = 1 for classes, else K."""
     member_shares_: Array
-    """(G, S + 1) weights of the mixture, or S + 2 with the last label."""
+    """(G, S + 1) weights of the mixture, or S + 2 with the last class."""
     recent_: Array
     """(1, E) running means of the experts' squared losses since the last full refit, begun at 0."""
     more_: int
     """M."""
     repeats_: Repeats | None
-    """For classes, if the last label is a member."""
+    """The last class as a member; None for numbers, without lags, and where labels come late."""
     early_: int
     """Rows that are still to come of the first EARLY rows of the stream."""
     aside_: int
@@ -102,10 +102,10 @@ class Stack(Params):
         self.stacker_ = SoftmaxStacker(self.members) if self.classes else RidgeStacker(self.members)
         self.stacker_.start(experts + more + LAGS * self.lags, outputs)
         groups = 1 if self.classes else outputs
-        last = self.lags and not (late and self.classes)
-        members = len(self.stacker_.members) + 1 + last
-        self.repeats_ = Repeats() if last and self.classes else None
+        self.repeats_ = Repeats() if self.classes and self.lags and not late else None
+        members = len(self.stacker_.members) + 1
         if self.repeats_ is not None:
+            members += 1
             self.repeats_.start(outputs)
         self.expert_shares_ = np.full((groups, experts), 1 / experts)
         self.member_shares_ = np.full((groups, members), 1 / members)
@@ -133,8 +133,7 @@ class Stack(Params):
         G = self._heard(F, answers, frame, lags=lags)
         stacked, shares = self.stacker_.predict(G), (self.expert_shares_, self.member_shares_)
         if not self.classes:
-            last, aside, paces = self._last, self.aside_, (ETA_SQUARED, SHARE)
-            return Learnt(*mix_targets(G, stacked, *shares, last, aside, steady, *frame, *paces))
+            return Learnt(*mix_targets(G, stacked, *shares, -1, self.aside_, steady, *frame, ETA_SQUARED, SHARE))
         same = None if self.repeats_ is None else np.tile(self.repeats_.predict(), (len(F), 1))
         P, none = mix_classes(G, stacked, *shares, same, steady, ETA_SQUARED, SHARE)
         return Learnt(np.log(P), None, none, None)
@@ -159,9 +158,8 @@ class Stack(Params):
         stacked = self.stacker_.run(G, labels if self.classes else T, w)
         shares, paces = (self.expert_shares_, self.member_shares_), (ETA_SQUARED, SHARE)
         if not self.classes:
-            last, aside, early = self._last, self.aside_, self.early_
-            self.early_ = max(0, early - len(F))
-            heard = (G, stacked, *shares, last, aside, steady, *frame, *paces)
+            early, self.early_ = self.early_, max(0, self.early_ - len(F))
+            heard = (G, stacked, *shares, -1, self.aside_, steady, *frame, *paces)
             return Learnt(*mix_targets(*heard, T, w, self.recent_, RECENT, REACH, early))
         same, first, recent = None if self.repeats_ is None else self.repeats_.run(labels), self._first, self.recent_
         P, errors = mix_classes(G, stacked, *shares, same, steady, *paces, first, T, labels, w, recent, RECENT)
@@ -174,13 +172,6 @@ class Stack(Params):
         answers = None if answers is None else np.ascontiguousarray(answers)
         lags = None if not self.lags else self.lags_ if lags is None else lags
         return gathered(F, self._first, *frame, answers, not self.classes, lags, PACES, T)
-
-    @property
-    def _last(self) -> int:
-        """The place of the last label among the inputs; -1 where it is no member."""
-        if self.member_shares_.shape[1] == len(self.stacker_.members) + 1:
-            return -1
-        return self.expert_shares_.shape[1] + self.more_
 
     def grow(self, outputs: int) -> None:
         """Add classes. Every label so far has the code -1 in the new columns."""
@@ -225,8 +216,8 @@ class Stack(Params):
         inputs = E + self.more_ + len(self.lags_) * self.lags
         own = inner[:, None, :inputs] if inner.ndim == 2 else inner  # (S, G, inputs)
         total = np.einsum("gs,sgi->ig", self.member_shares_[:, : len(inner)], own)
-        if self._last >= 0:
-            total[self._last] += self.member_shares_[:, -2]
+        if self.repeats_ is not None:
+            total[E + self.more_] += self.member_shares_[:, -2]
         total[:E] += (self.member_shares_[:, -1:] * self.expert_shares_).T
         return total
 

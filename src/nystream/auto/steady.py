@@ -344,12 +344,8 @@ class Steady(Params):
     """The last judged rows, for `noise_`: inputs, predictions, residuals, spreads and weights; of numbers only."""
     error_: float
     """Running mean of the mixture's squared errors, in standardised units; nan before the first."""
-    numbers_: Array
-    """(m,) row numbers of sampled rows that wait to be judged; the rows themselves are in the next four."""
-    rows_: Array
-    labels_: Array
-    weights_: Array
-    answers_: Array
+    waiting_: Array
+    """Sampled rows that wait to be judged: number, inputs, labels, weight, and outputs of the sparse experts."""
     count_: int
 
     def __init__(self, classes: bool, memory: float, window: int) -> None:
@@ -375,7 +371,7 @@ class Steady(Params):
         self.held_ = None if self.classes else self._new_ring(d)
         self.error_ = np.nan
         self.count_ = 0
-        self._empty(d)
+        self.waiting_ = np.zeros((0, d + self._beside))
 
     def _experts(self, expert_set: ExpertSet) -> int:
         """Return the number of experts that a judge of this expert set combines."""
@@ -385,12 +381,11 @@ class Steady(Params):
         width = d + 3 * self.outputs_ + 1
         return Ring(int(max(FEWEST, min(HELD, KEPT * self.memory / (8 * width)))), width)
 
-    def _empty(self, d: int) -> None:
-        """Forget the rows that wait to be judged."""
-        columns = 1 if self.classes and self.outputs_ == 2 else self.outputs_
-        self.numbers_, self.rows_ = np.zeros(0, dtype=np.int64), np.zeros((0, d))
-        self.labels_, self.weights_ = np.zeros((0, 1 if self.classes else self.outputs_)), np.zeros(0)
-        self.answers_ = np.zeros((0, self.more_, columns))
+    @property
+    def _beside(self) -> int:
+        """Columns of a waiting row beside its inputs."""
+        labels, scores = (1, self.outputs_ - (self.outputs_ == 2)) if self.classes else (self.outputs_, self.outputs_)
+        return 2 + labels + self.more_ * scores
 
     # -- learning ----------------------------------------------------------------------------------------------------
     def until_cut(self) -> int:
@@ -412,15 +407,12 @@ class Steady(Params):
         first, self.count_ = self.count_, self.count_ + len(X)
         every = 1 if self.count_ <= ALL else SAMPLE  # blocks end at row ALL
         some = slice(-(first + 1) % every, None, every)
-        numbers = np.arange(first + 1, self.count_ + 1)[some]
-        if not len(numbers):
-            return
-        self.numbers_ = np.concatenate([self.numbers_, numbers])
-        self.rows_ = np.concatenate([self.rows_, X[some]])
-        self.labels_ = np.concatenate([self.labels_, Y[some]])
-        self.weights_ = np.concatenate([self.weights_, np.ones(len(numbers)) if w is None else w[some]])
-        if answers is not None:
-            self.answers_ = np.concatenate([self.answers_, answers[some]])
+        numbers = np.arange(first + 1.0, self.count_ + 1)[some]
+        if len(numbers):
+            weights = np.ones(len(numbers)) if w is None else w[some]
+            outputs = [] if answers is None else [answers[some].reshape(len(numbers), -1)]
+            new = np.hstack([numbers[:, None], X[some], Y[some], weights[:, None], *outputs])
+            self.waiting_ = np.concatenate([self.waiting_, new])
 
     @property
     def due(self) -> bool:
@@ -429,13 +421,13 @@ class Steady(Params):
 
     @property
     def _is_group_waiting(self) -> bool:
-        return len(self.numbers_) > 0 and _group_end(int(self.numbers_[0])) <= self.count_
+        return len(self.waiting_) > 0 and _group_end(int(self.waiting_[0, 0])) <= self.count_
 
     def attend(self, old: Ensemble) -> None:
         """Judge the rows that wait, and take the snapshots that are due. `old` is the incumbent, here and below."""
         t = self.count_
         while self._is_group_waiting:
-            self._judge(old, _group_end(int(self.numbers_[0])))
+            self._judge(old, _group_end(int(self.waiting_[0, 0])))
         if t in SNAPSHOTS or t % PERIOD == 0:
             self._take(old)
         elif t % EVERY == 0 and (self.leaving_ is not None or self.judge_.snapshot_ is None):
@@ -464,20 +456,20 @@ class Steady(Params):
 
     def _judge(self, old: Ensemble, until: int) -> None:
         """Judge the rows that wait, up to this row number."""
-        n = int(np.searchsorted(self.numbers_, until, side="right"))
+        n = int(np.searchsorted(self.waiting_[:, 0], until, side="right"))
         if not n:
             return
-        w = None if bool((self.weights_[:n] == 1.0).all()) else self.weights_[:n]
+        rows, self.waiting_ = self.waiting_[:n], self.waiting_[n:].copy()
+        d, labels = rows.shape[1] - self._beside, 1 if self.classes else self.outputs_
+        X, Y, w, outputs = (np.ascontiguousarray(A) for A in np.split(rows[:, 1:], np.cumsum([d, labels, 1]), axis=1))
+        is_plain = bool((w == 1.0).all())
         judges, few = [judge for judge, _ in self._members(old) if judge.snapshot_ is not None], old.rows_at_once
         for i in range(0, n if judges else 0, few):
             part = slice(i, min(i + few, n))
-            answers = self.answers_[part] if self.more_ else None
-            rows = Judged(self.rows_[part], self.labels_[part], None if w is None else w[part], answers)
-            self._learn(judges, rows)
+            answers = outputs[part].reshape(-1, self.more_, outputs.shape[1] // self.more_) if self.more_ else None
+            self._learn(judges, Judged(X[part], Y[part], None if is_plain else w[part, 0], answers))
         for judge in judges:
             judge.stack_.move()
-        self.numbers_, self.rows_, self.labels_ = self.numbers_[n:], self.rows_[n:], self.labels_[n:]
-        self.weights_, self.answers_ = self.weights_[n:], self.answers_[n:]
 
     def _learn(self, judges: list[Judge], rows: Judged) -> None:
         """Learn weights, shares, residuals and recalibration from the snapshots' predictions for these rows."""
@@ -602,7 +594,7 @@ class Steady(Params):
             self.line_.grow(outputs)
         if self._experts(old.expert_set_) != self.judge_.experts_:  # memory did not suffice for all of them
             self.judge_.start(self.classes, self._experts(old.expert_set_), outputs, self.more_, self.judge_.share_)
-        self._empty(self.rows_.shape[1])
+        self.waiting_ = np.zeros((0, old.d_ + self._beside))
         self._again(old)
 
     def widen(self, old: Ensemble, d: int) -> None:
@@ -614,7 +606,9 @@ class Steady(Params):
         if self.noise_ is not None:
             self.noise_.widen(d)
             self.held_ = self._new_ring(d)
-        self.rows_ = np.pad(self.rows_, ((0, 0), (0, d - self.rows_.shape[1])), constant_values=np.nan)
+        before = self.waiting_.shape[1] - self._beside
+        missing = np.full((len(self.waiting_), d - before), np.nan)
+        self.waiting_ = np.hstack([self.waiting_[:, : 1 + before], missing, self.waiting_[:, 1 + before :]])
         self._again(old)
 
     def _again(self, old: Ensemble) -> None:
@@ -625,9 +619,8 @@ class Steady(Params):
 
     @property
     def nbytes(self) -> int:
-        rows = (self.numbers_, self.rows_, self.labels_, self.weights_, self.answers_)
         parts = (self.judge_, self.memory_, self.leaving_, self.line_, self.noise_, self.held_, self.recalibration_)
-        return sum(A.nbytes for A in rows) + sum(part.nbytes for part in parts if part is not None)
+        return self.waiting_.nbytes + sum(part.nbytes for part in parts if part is not None)
 
 
 def lasting_part(expert_set: ExpertSet) -> ExpertSet:

@@ -11,7 +11,7 @@ import numpy as np
 
 from nystream import persist
 from nystream.auto.learner import Auto
-from nystream.auto.surprise import Alarm, Surprise, Surprises
+from nystream.auto.surprise import Alarm, Surprise
 from nystream.data.inputs import as_levels
 from nystream.forecast.calendar import Calendar, Frequency, instants, known_country
 from nystream.forecast.defaults import default_members
@@ -23,6 +23,7 @@ from nystream.forecast.recent import Recent
 from nystream.forecast.score import Score
 from nystream.forecast.season import find_seasons
 from nystream.forecast.shared import GlobalLearner, Shared
+from nystream.forecast.surprises import Surprises
 from nystream.forecast.trial import Trial
 from nystream.learners.base import Learner
 from nystream.model.model import Model

@@ -23,8 +23,8 @@ EVERY = 400
 """The incumbent is copied every so many rows of the stream, once it has learnt twice as many."""
 COPIES, RETIRED = 2, 2
 """Copies of the incumbent, and archived models of regimes that ended, at most."""
-FEW, LATER = 3, 8
-"""Fewest rows for the test whether a regime is back: all rows since the change, and their later half."""
+FEWEST = 3
+"""Rows since the change that the test whether a regime is back needs."""
 AGAINST = 3.0
 """What bets against it may have won on those rows, at most; those against the incumbent have won 1e5 there."""
 BETTER = 0.5
@@ -50,16 +50,9 @@ class Regime(Params):
         self.ensemble_, self.row_, self.begun_ = copy.deepcopy(ensemble), row, begun
 
     def is_back(self, own: Array, old: Array) -> bool:
-        """Return whether the losses since a change, its own and the incumbent's, show that its regime is back.
-
-        All of them, or those of the later half: the change may have been put too early.
-        """
-        half = len(own) // 2
-        return self._is_usual(own, old, FEW) or self._is_usual(own[half:], old[half:], LATER)
-
-    def _is_usual(self, own: Array, old: Array, least: int) -> bool:
+        """Return whether the losses since a change, its own and the incumbent's, show that its regime is back."""
         n = len(self.usual_)
-        if len(own) < least or n < KNOWN or own.sum() > BETTER * old.sum():
+        if len(own) < FEWEST or n < KNOWN or own.sum() > BETTER * old.sum():
             return False
         above = n - np.searchsorted(self.usual_, own, side="left")
         p, e = (above + 0.5) / (n + 1), np.array(LIMITS.rises)

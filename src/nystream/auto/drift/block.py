@@ -20,8 +20,8 @@ from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.runtime.types import Array
 
 __all__ = [
-    *("LOG_LEAST", "Block", "Course", "Last", "Side", "Surroundings", "concatenate", "join", "last_rows", "learn"),
-    *("learn_in_blocks", "losses_of", "part_of_side", "rest_of", "spread_of"),
+    *("LOG_LEAST", "Block", "Course", "Last", "Side", "Surroundings", "concatenate", "fenced", "join", "last_rows"),
+    *("learn", "learn_in_blocks", "losses_of", "part_of_side", "rest_of", "spread_of"),
 ]
 
 LOG_LEAST = math.log(LEAST)
@@ -118,6 +118,11 @@ def spread_of(P: Array, share: Array, old: Side, candidate: Side) -> Array | Non
     if a is None or b is None:
         return None
     return spread_of_two(P, share, A, a, B, b)
+
+
+def fenced(ensemble: Ensemble, Y: Array) -> Array:
+    """Return labels as the ensemble would learn them now: within its outlier bounds."""
+    return Y if ensemble.targets_ is None else ensemble.targets_.fenced(Y)
 
 
 def losses_of(ensemble: Ensemble, P: Array, Y: Array) -> Array:

@@ -7,18 +7,15 @@ from collections.abc import Callable
 import numpy as np
 
 from nystream._core.auto.drift import watch
-from nystream.auto.drift.block import LOG_LEAST, Block, Course, Last, Side, Surroundings, losses_of
+from nystream.auto.drift.block import LOG_LEAST, Block, Course, Side, Surroundings, losses_of
 from nystream.auto.drift.detectors import LIMITS, NEVER, RULES, Detection, RankDetector
 from nystream.auto.drift.hedge import HEDGE, stronger
 from nystream.auto.drift.history import History
 from nystream.auto.drift.inputs import CENTRED, FAR, QUIET, InputDetector, Shift
 from nystream.auto.drift.memory import REACH, Afforded
-from nystream.auto.drift.records import CREDIT, Alarm
-from nystream.auto.drift.states import State
+from nystream.auto.drift.records import CREDIT
 from nystream.auto.drift.succession import Succession
-from nystream.auto.drift.warm_start import WarmStart
 from nystream.auto.ensemble import Ensemble
-from nystream.auto.rows import Answer
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
@@ -94,8 +91,7 @@ class DriftHandler(Params):
 
     Parameters
     ----------
-    classes, reach, ahead, few, room, late
-        As in `Succession`.
+    classes : bool
     """
 
     detectors_: Detectors
@@ -103,48 +99,14 @@ class DriftHandler(Params):
     count_: int
     """Rows learnt."""
 
-    def __init__(self, classes: bool, reach: int, ahead: int, few: int = 300, room: int = 0, late: int = 0) -> None:
+    def __init__(self, classes: bool) -> None:
         self.classes = classes
-        self.reach = reach
-        self.ahead = ahead
-        self.few = few
-        self.room = room
-        self.late = late
 
-    def start(self, outputs: int, answers: tuple[int, int] | None) -> None:
-        """Begin for so many targets or classes, and sparse experts with outputs of this shape."""
+    def start(self, succession: Succession, outputs: int) -> None:
+        """Begin for so many targets or classes."""
         self.detectors_ = Detectors(self.classes)
         self.detectors_.start()
-        self.succession_ = Succession(self.classes, self.reach, self.ahead, self.few, self.room, self.late)
-        self.succession_.start(outputs, answers)
-        self.outputs_, self.count_ = outputs, 0
-
-    # -- what others read --------------------------------------------------------------------------------------------
-    @property
-    def state(self) -> State:
-        return self.succession_.state
-
-    @property
-    def candidate(self) -> Ensemble | None:
-        """The candidate, once it has caught up."""
-        return self.succession_.candidate
-
-    @property
-    def warm_start(self) -> WarmStart | None:
-        return self.succession_.warm_start
-
-    @property
-    def shares(self) -> list[float]:
-        """Shares of incumbent and candidate in the next prediction."""
-        return self.succession_.shares
-
-    def predict(self, old: Answer, X: Array, answers: Array | None) -> Side:
-        """Predict with all models that are mixed. Pure."""
-        return self.succession_.predict(old, X, answers)
-
-    def alarms(self, *, warnings: bool = False) -> list[Alarm]:
-        records = self.succession_.records_
-        return records.all if warnings else records.alarms
+        self.succession_, self.outputs_, self.count_ = succession, outputs, 0
 
     # -- a block -----------------------------------------------------------------------------------------------------
     def follow(
@@ -168,7 +130,7 @@ class DriftHandler(Params):
             size = None if detection is None else self._size_of_candidate(detection, course)
             if detection is not None and size is not None:
                 self._begin(course, detection, size)
-            elif not succession.begin_again(course) and succession.next_check(course.t - 1) == course.t:
+            elif succession.next_check(course.t - 1) == course.t:
                 self._decide(course)
         self.count_ = course.end
         self.detectors_.inputs_.alert_ = course.shifts[-1][:3]
@@ -196,14 +158,14 @@ class DriftHandler(Params):
     def _watch(self, course: Course) -> Detection | None:
         """Watch the rows up to the next one at which a decision may be due. Return what was detected there."""
         row, t, shifts, succession = course.row, course.t, course.shifts, self.succession_
-        alone, two = succession.is_alone, succession.has_candidate
+        alone = succession.is_alone
         while len(shifts) > 1 and shifts[1].row <= t:
             shifts.pop(0)
             if not succession.records_.add_warning(shifts[0], course.around.names):
                 shifts[0] = Shift(*QUIET)
         if course.block.alarm_labels is not None:
             course.watched = course.n  # losses of steady experts are measured by winsorised labels
-        elif not two:
+        elif alone:
             self._watch_steady(course)
         stop = min(course.n, succession.next_check(t) - course.since)
         if len(shifts) > 1:
@@ -213,11 +175,11 @@ class DriftHandler(Params):
         stop = stop if course.sounded is None else min(stop, course.watched)
         part, detector = slice(row, stop), self.detectors_.loss_
         losses, evidence = self._losses_for_alarms(course, part), course.evidence[0].of(part)
-        seen, found = detector.see(losses, t, falls_from=NEVER if two else self._settled, evidence=evidence)
+        seen, found = detector.see(losses, t, falls_from=self._settled if alone else NEVER, evidence=evidence)
         if alone:
             self._hedge(course, slice(row, row + seen))
         course.row += seen
-        succession.used_ += seen if two else 0
+        succession.used_ += 0 if alone else seen
         if course.t <= shifts[0].until and (found is not None or detector.confirms(shifts[0].since, course.t)):
             found, shifts[0] = found or detector.detection(shifts[0].since, course.t, "inputs"), Shift(*QUIET)
         if course.sounded is not None and course.row == course.watched:
@@ -304,18 +266,6 @@ class DriftHandler(Params):
             self.detectors_.loss_.start()
 
     # -- between blocks ----------------------------------------------------------------------------------------------
-    def until_cut(self) -> int:
-        """Return the rows until `copy` is due or a recalled model may be discarded."""
-        return self.succession_.until_cut(self.count_)
-
-    def copy(self, old: Ensemble) -> None:
-        """Let the archive copy the incumbent."""
-        self.succession_.copy(old, self.count_)
-
-    def settle(self, old: Ensemble, last: Last) -> None:
-        """Finish the warm start of the candidate now."""
-        self.succession_.settle(old, self.count_, last)
-
     def grow(self, outputs: int, reach: int, late: int, ahead: int, *, fits: bool) -> None:
         """Add classes; see `Succession.grow`."""
         self.outputs_ = outputs

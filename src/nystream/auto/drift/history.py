@@ -108,14 +108,13 @@ class History(Params):
         if self.answers_ is not None and answers is not None:
             self.answers_.put(row, answers.reshape(len(answers), -1))
 
-    def put_candidate(self, row: int, side: Learnt) -> None:
+    def put_candidate(self, row: int, side: Learnt, losses: Array | None = None) -> None:
+        """Store predictions of the candidate, and its losses if the other losses of these rows are stored."""
         self.candidate_.put(row, _stored(side))
-
-    def put_candidate_losses(self, row: int, losses: Array) -> None:
-        """Store losses of the candidate for rows whose other losses are stored."""
-        all_losses = self.losses_.get(row, row + len(losses))
-        all_losses[:, 1] = losses
-        self.losses_.put(row, all_losses)
+        if losses is not None:
+            all_losses = self.losses_.get(row, row + len(losses))
+            all_losses[:, 1] = losses
+            self.losses_.put(row, all_losses)
 
     def promote(self) -> None:
         """Exchange the rows of candidate and incumbent."""

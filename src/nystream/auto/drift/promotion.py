@@ -9,7 +9,7 @@ import numpy as np
 
 from nystream.runtime.types import Array
 
-__all__ = ["CHECK", "LOOK_BACK", "advantage", "is_better", "of_use", "verdict"]
+__all__ = ["CHECK", "LOOK_BACK", "advantage", "is_better", "verdict"]
 
 CHECK = 100
 """The test runs when the candidate's age is a multiple of this."""
@@ -67,9 +67,3 @@ def verdict(
 def is_better(incumbent: Array, candidate: Array, age: int) -> bool:
     """Return whether the candidate is promoted when an alarm ends the comparison before the test decides."""
     return advantage(incumbent, candidate, age)[0] >= PROMOTED_FROM
-
-
-def of_use(alone: Array, mixed: Array, age: int) -> bool:
-    """Return whether the mixture with a recalled model is still better than the incumbent, of this age, alone."""
-    n = min(GROWN, age)
-    return age < LIMIT and bool(np.mean(alone[-n:]) > AS_GOOD * np.mean(mixed[-n:]))

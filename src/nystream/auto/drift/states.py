@@ -12,7 +12,7 @@ from nystream.auto.drift.mixture import Mixture
 from nystream.auto.ensemble import Ensemble
 from nystream.runtime.params import Params
 
-__all__ = ["TRANSITIONS", "Comparing", "Event", "Recalled", "State"]
+__all__ = ["TRANSITIONS", "Comparing", "Event", "State"]
 
 
 class State(Enum):
@@ -22,7 +22,6 @@ class State(Enum):
     WARNING = "a mixture of the incumbent, a line and the few-row ridge"
     WARM_START = "the same mixture; meanwhile a candidate learns the rows since the change point"
     COMPARING = "a mixture of these and the candidate; a test decides whether incumbent or candidate stays"
-    RECALLED = "a mixture of the promoted candidate and a recalled model, as long as that one helps"
 
 
 class Event(Enum):
@@ -32,11 +31,8 @@ class Event(Enum):
     ALL_CLEAR = "all bets are lost"
     ALARM = "bets have won 100,000, or the loss confirms an input shift"
     CAUGHT_UP = "the candidate has learnt all rows since the change point"
-    CHANGE_POINT_MOVED = "the change point is estimated again and lies at a later row"
     PROMOTED = "the candidate is better: it becomes the incumbent"
-    PROMOTED_BESIDE_RECALLED = "the same, and there is a recalled model, which stays for a while"
     DISCARDED = "the candidate is not better, the next alarm came first, or memory does not suffice"
-    NO_MORE_USE = "the recalled model no longer improves the predictions"
 
 
 TRANSITIONS = {
@@ -46,12 +42,8 @@ TRANSITIONS = {
     (State.WARNING, Event.ALL_CLEAR): State.STEADY,
     (State.WARNING, Event.ALARM): State.WARM_START,
     (State.WARM_START, Event.CAUGHT_UP): State.COMPARING,
-    (State.COMPARING, Event.CHANGE_POINT_MOVED): State.WARM_START,
     (State.COMPARING, Event.PROMOTED): State.STEADY,
-    (State.COMPARING, Event.PROMOTED_BESIDE_RECALLED): State.RECALLED,
     (State.COMPARING, Event.DISCARDED): State.STEADY,
-    (State.RECALLED, Event.NO_MORE_USE): State.STEADY,
-    (State.RECALLED, Event.ALARM): State.WARM_START,
 }
 """The state after an event. Other pairs do not happen."""
 
@@ -81,21 +73,3 @@ class Comparing(Params):
     @property
     def nbytes(self) -> int:
         return self.candidate_.nbytes + self.mixture_.nbytes
-
-
-class Recalled(Params):
-    """A recalled model that is still mixed in after the candidate was promoted; parameters as in `Comparing`."""
-
-    state: ClassVar[State] = State.RECALLED
-    mixture_: Mixture
-
-    def __init__(self, since: int, born: int) -> None:
-        self.since = since
-        self.born = born
-
-    def start(self, mixture: Mixture) -> None:
-        self.mixture_ = mixture
-
-    @property
-    def nbytes(self) -> int:
-        return self.mixture_.nbytes

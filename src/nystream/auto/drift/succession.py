@@ -11,6 +11,7 @@ from nystream.auto.drift.block import (
     Last,
     Side,
     concatenate,
+    fenced,
     join,
     last_rows,
     learn,
@@ -19,16 +20,15 @@ from nystream.auto.drift.block import (
     rest_of,
     spread_of,
 )
-from nystream.auto.drift.change_point import LOOKS, first_of_new
 from nystream.auto.drift.detectors import NEVER, RankDetector
 from nystream.auto.drift.hedge import HEDGE, Hedge, Stronger, hedge_rows, odds
 from nystream.auto.drift.history import USUAL, History, Past
 from nystream.auto.drift.inputs import PLACES, centred, location, moved
 from nystream.auto.drift.mixture import Inputs, Mixture
-from nystream.auto.drift.promotion import CHECK, LOOK_BACK, is_better, of_use, verdict
+from nystream.auto.drift.promotion import CHECK, LOOK_BACK, is_better, verdict
 from nystream.auto.drift.records import Records, own_columns
-from nystream.auto.drift.states import TRANSITIONS, Comparing, Event, Recalled, State
-from nystream.auto.drift.warm_start import Known, Store, WarmStart
+from nystream.auto.drift.states import TRANSITIONS, Comparing, Event, State
+from nystream.auto.drift.warm_start import Known, WarmStart
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.recipe import Recipe
 from nystream.auto.rows import Answer, Learnt, Rows, part_of
@@ -44,8 +44,6 @@ class Sizes:
 
     calm: int = 200
     """An alarm starts no other candidate before this age of the candidate: first losses after a change are large."""
-    returned: int = 30
-    """Archived models are tried again up to this age of the candidate, because two or three rows are too few."""
     recalled: int = 64
     """Rows that archived models predict at once after an alarm, all models together."""
     compared: int = 1000
@@ -55,7 +53,7 @@ class Sizes:
 
 
 SIZES = Sizes()
-Phase: TypeAlias = Hedge | WarmStart | Comparing | Recalled | None
+Phase: TypeAlias = Hedge | WarmStart | Comparing | None
 """A state with what it owns; None: STEADY."""
 
 
@@ -145,11 +143,6 @@ class Succession(Params):
         return self.phase_ is None or isinstance(self.phase_, Hedge)
 
     @property
-    def has_candidate(self) -> bool:
-        """Whether there is a candidate, in its warm start or after it."""
-        return isinstance(self.phase_, (WarmStart, Comparing))
-
-    @property
     def shares(self) -> list[float]:
         """Shares of incumbent and candidate in the next prediction."""
         if not isinstance(self.phase_, Comparing):
@@ -176,8 +169,6 @@ class Succession(Params):
         if not self.is_alone:
             if isinstance(self.phase_, Comparing):
                 sides.append(learn(self.phase_.candidate_, block.rows, block.answers)[0])
-            elif isinstance(self.phase_, Recalled):
-                sides.append(sides[0])  # the candidate is the incumbent
             if self.recalled is not None:
                 sides.append(learn(self.recalled, block.rows, block.answers)[0])
             if isinstance(self.phase_, WarmStart):
@@ -209,8 +200,8 @@ class Succession(Params):
         warm.admitted_.put(t0 + row, course.block.admitted[row:])
         if warm.back_ is not None:
             warm.back_.put(t0 + row, course.sides[-1].P[row:])
-        known, store = self._known(old, course.end, course.around.last), self._store(old)
-        over = warm.catch_up(course.end, known, store)
+        known = Known(course.around.last, course.end, self.history_, old)
+        over = warm.catch_up(course.end, known)
         stop = warm.seen_ - t0
         course.shown = join(course.shown, self._mix(course, slice(row, stop)), row)
         losses[:stop, 1] = self.history_.losses_.get(t0, t0 + stop)[:, 1]
@@ -263,8 +254,6 @@ class Succession(Params):
         if isinstance(self.phase_, Comparing):
             better = is_better(*self.history_.compared(course.t)[:2], course.t - self.phase_.since)
             self._end(course, "promoted" if better else "superseded")
-        if isinstance(self.phase_, Recalled):
-            self._part()
 
     def begin(self, course: Course, since: int, recipe: Recipe) -> None:
         """Begin the warm start of a candidate of this size at the change point, and predict the rest of the block."""
@@ -277,28 +266,6 @@ class Succession(Params):
         self.columns_known_ = False
         self._enter(self._warm_start_of(course, since, recipe, part_of(rows, slice(0, t - first)), sides), Event.ALARM)
         self._go_on(course, sides)
-
-    def begin_again(self, course: Course) -> bool:
-        """Estimate the change point again. Return whether the candidate restarts: because it began too early, or
-        because an archived model is recalled after all.
-        """
-        t, phase = course.t, self.phase_
-        if not isinstance(phase, Comparing) or not self._is_look(t):
-            return False
-        first = max(0, t - self.reach_)
-        rows = course.last(first)
-        past = part_of(rows, slice(0, t - first))
-        since = self._estimate_again(phase, t, _fenced(course.old, past.Y))
-        late = part_of(rows, slice(since - first, None))
-        sides = self._recall(course, late, since) if t - phase.since <= SIZES.returned else []
-        if since == phase.since and not sides:
-            return False
-        self.records_.note(change=since)
-        warm = self._warm_start_of(course, since, phase.candidate_.recipe, past, sides)
-        self._enter(warm, Event.CHANGE_POINT_MOVED)
-        del phase  # frees the memory of the candidate before the next one learns
-        self._go_on(course, sides)
-        return True
 
     def _warm_start_of(
         self, course: Course, since: int, recipe: Recipe, rows: Rows, recalled: list[Learnt]
@@ -330,17 +297,6 @@ class Succession(Params):
         course.sides = [course.sides[0], *(last_rows(one, course.n) for one in recalled)]
         self._wait(course)
         self.history_.losses_.put(course.since, course.losses)
-
-    def _estimate_again(self, phase: Comparing, t: int, labels: Array) -> int:
-        """Return the change point as estimated at row t, from the labels of the last rows up to there."""
-        since = phase.since
-        n, first = min(t - since, self.few), since - (t - len(labels))
-        usual = self.history_.usual_squares(labels[:first], since, self.begun_)
-        if usual is None and not self.classes:
-            return since
-        old = self.history_.predictions(since, since + n)[0]
-        gains = phase.mixture_.gains_of_old(old, labels[first : first + n], usual)
-        return since + first_of_new(gains, self.records_.running.row - 1 - since)  # before the alarm
 
     def _recall(self, course: Course, late: Rows, since: int) -> list[Learnt]:
         """Return predictions of a recalled model for the last rows up to the end of the block; none if no regime is
@@ -375,7 +331,7 @@ class Succession(Params):
         """Return a new mixture with scales from the last rows up to `end`, and the labels of these rows within the
         outlier bounds.
         """
-        mixture, labels = Mixture(self.classes, self.few, has_candidate, recalled), _fenced(old, rows.Y)
+        mixture, labels = Mixture(self.classes, self.few, has_candidate, recalled), fenced(old, rows.Y)
         before = len(labels) - (end - since)
         where = centred(location(rows.X[-PLACES:]), rows.X[before:])
         usual = self.history_.usual_squares(labels[:before], since, self.begun_)
@@ -383,22 +339,6 @@ class Succession(Params):
         return mixture, labels
 
     # -- a warm start ------------------------------------------------------------------------------------------------
-    def _known(self, old: Ensemble, end: int, last: Last) -> Known:
-        """Return the stored rows up to `end`, the last ones."""
-        return Known(
-            lambda i, j: part_of(last(end - i), slice(0, j - i)),
-            lambda i, j: self.history_.answers(i, j, old.stack_.more_),
-            self.history_.predictions,
-            lambda Y: _fenced(old, Y),
-        )
-
-    def _store(self, old: Ensemble) -> Store:
-        def store(row: int, side: Learnt, labels: Array) -> None:
-            self.history_.put_candidate(row, side)
-            self.history_.put_candidate_losses(row, losses_of(old, side.P, labels))
-
-        return store
-
     def _compare(self) -> None:
         """End the warm start: the candidate has learnt all rows since the change point."""
         warm = self.phase_
@@ -410,70 +350,40 @@ class Succession(Params):
     def settle(self, old: Ensemble, t: int, last: Last) -> None:
         """Finish the warm start of the candidate now, after t rows."""
         if isinstance(self.phase_, WarmStart):
-            self.phase_.finish(self._known(old, t, last), self._store(old))
+            self.phase_.finish(Known(last, t, self.history_, old))
             self._compare()
 
     # -- one of two stays --------------------------------------------------------------------------------------------
     def next_check(self, t: int) -> int:
-        """Return the first row after t at which the promotion test runs or the change point is estimated again."""
-        if not isinstance(self.phase_, (Comparing, Recalled)):
+        """Return the first row after t at which the promotion test runs."""
+        if not isinstance(self.phase_, Comparing):
             return NEVER
         since, age = self.phase_.since, max(t + 1, self.phase_.born + CHECK) - self.phase_.since
-        looks = (since + look for look in LOOKS)
-        rows = (row for row in looks if row > t and self._is_look(row))
-        return min(since + -(-age // CHECK) * CHECK, next(rows, NEVER))
-
-    def _is_look(self, t: int) -> bool:
-        """Return whether the change point is estimated again at row t."""
-        if not isinstance(self.phase_, Comparing) or self.recalled is not None:
-            return False
-        age = t - self.phase_.since
-        return age in LOOKS and t > self.phase_.born and age <= self.reach_
-
-    def until_cut(self, t: int) -> int:
-        """Return the rows after row t until `copy` has to be called or a recalled model may have to be discarded."""
-        rows = EVERY - t % EVERY
-        return rows if self.recalled is None else min(rows, self.next_check(t) - t)
+        return since + -(-age // CHECK) * CHECK
 
     def copy(self, old: Ensemble, t: int) -> None:
         """Let the archive copy the incumbent after t rows."""
-        if t % EVERY == 0 and not self.has_candidate:
+        if t % EVERY == 0 and self.is_alone:
             self.archive_.copy(old, t, self.begun_)
 
     def decide(self, course: Course) -> bool:
         """Run the promotion test. If one model is left, it predicts the rest of the block alone. Return whether the
         candidate was promoted or discarded.
         """
-        outcome = self._test(course)
-        if outcome is None:
-            return False
-        ended = isinstance(self.phase_, Comparing)
-        if ended:
-            self._end(course, outcome)
-        else:
-            self._part()
-        if self.is_alone:
-            row, losses = course.row, course.losses
-            losses[row:, 2] = losses[row:, 0]
-            course.shown = join(course.shown, rest_of(course.sides[0], row), row)
-            self.history_.losses_.put(course.since, losses)
-        return ended
-
-    def _test(self, course: Course) -> str | None:
-        """Return the outcome of the promotion test; None: both stay."""
         t, phase = course.t, self.phase_
-        assert isinstance(phase, (Comparing, Recalled))
-        age, both = t - phase.since, t - phase.born
+        assert isinstance(phase, Comparing)
+        age = t - phase.since
         if not self.columns_known_ and age >= SIZES.age:
             self._compare_columns(course, phase.since)
-        old, candidate, mixed = self.history_.compared(t)
-        if self.recalled is None:
-            return verdict(old, candidate, mixed, age, both)
-        if both < self.ahead:  # rows of the block in which it was recalled
-            return None
-        if isinstance(phase, Comparing):  # the candidate need not be as good as the mixture
-            return verdict(old, candidate, candidate, age, both)
-        return None if of_use(old, mixed, age) else "parted"
+        outcome = verdict(*self.history_.compared(t), age, t - phase.born)
+        if outcome is None:
+            return False
+        self._end(course, outcome)
+        row, losses = course.row, course.losses
+        losses[row:, 2] = losses[row:, 0]
+        course.shown = join(course.shown, rest_of(course.sides[0], row), row)
+        self.history_.losses_.put(course.since, losses)
+        return True
 
     def _compare_columns(self, course: Course, since: int) -> None:
         """Record the columns whose distribution differs since the change point."""
@@ -499,19 +409,9 @@ class Succession(Params):
             course.losses[:, :2] = course.losses[:, 1::-1].copy()
         course.sides = course.sides[:1]
         self.archive_.end_candidate(left=promoted)
-        if promoted and self.recalled is not None:
-            rest = Recalled(phase.since, phase.born)
-            rest.start(phase.mixture_)
-            self._enter(rest, Event.PROMOTED_BESIDE_RECALLED)
-        else:
-            self._enter(None, Event.PROMOTED if promoted else Event.DISCARDED)
-            self.archive_.recalled_ = None
-        self.refreshes_ = True
-
-    def _part(self) -> None:
-        """Discard the recalled model."""
-        self._enter(None, Event.NO_MORE_USE)
+        self._enter(None, Event.PROMOTED if promoted else Event.DISCARDED)
         self.archive_.recalled_ = None
+        self.refreshes_ = True
 
     # -- classes, columns --------------------------------------------------------------------------------------------
     def grow(self, t: int, outputs: int, reach: int, late: int, ahead: int, *, fits: bool) -> None:
@@ -521,14 +421,12 @@ class Succession(Params):
         self.reach_ = min(self.reach_, reach)
         self.history_.grow(outputs, self.reach_ + late + ahead, t)
         phase = self.phase_
-        if isinstance(phase, Recalled):  # archived models do not know the new classes
-            self._enter(None, Event.NO_MORE_USE)
-        elif isinstance(phase, Comparing) and not fits:
+        if isinstance(phase, Comparing) and not fits:
             self.records_.note(outcome="no memory", until=t)
             self._enter(None, Event.DISCARDED)
             self.refreshes_ = True
         elif isinstance(phase, Comparing):
-            if self.recalled is not None:
+            if self.recalled is not None:  # archived models do not know the new classes
                 phase.mixture_.part()
             self.refreshes_ = False  # memory was computed with fewer classes
             phase.candidate_.grow(outputs)
@@ -548,8 +446,3 @@ class Succession(Params):
     def nbytes(self) -> int:
         parts = (self.history_, self.archive_, self.phase_)
         return sum(part.nbytes for part in parts if part is not None)
-
-
-def _fenced(ensemble: Ensemble, Y: Array) -> Array:
-    """Return labels as the ensemble would learn them now: within its outlier bounds."""
-    return Y if ensemble.targets_ is None else ensemble.targets_.fenced(Y)

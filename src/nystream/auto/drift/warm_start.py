@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from nystream.auto.drift.history import Past
+from nystream.auto.drift.block import Last, fenced, losses_of
+from nystream.auto.drift.history import History, Past
 from nystream.auto.drift.mixture import Inputs, Mixture
 from nystream.auto.drift.states import State
 from nystream.auto.ensemble import Ensemble
 from nystream.auto.refit import CAUGHT_UP
-from nystream.auto.rows import Learnt, Rows
+from nystream.auto.rows import Learnt, Rows, part_of
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
-__all__ = ["Known", "Store", "WarmStart"]
-
-Store: TypeAlias = Callable[[int, Learnt, Array], None]
-"""Stores, from a row number on, the candidate's predictions, and their losses by the labels as it learnt them."""
+__all__ = ["Known", "WarmStart"]
 
 
 class Known(NamedTuple):
-    """Stored rows of the stream, by their numbers: i to j - 1."""
+    """The stored rows of the stream."""
 
-    rows: Callable[[int, int], Rows]
-    answers: Callable[[int, int], Array | None]
-    old: Callable[[int, int], tuple[Array, Array | None]]
-    """Predictions of the incumbent, and for targets those of its experts that never forget."""
-    fenced: Callable[[Array], Array]
-    """Returns labels from before the alarm as the incumbent would learn them now."""
+    last: Last
+    """Returns the last rows up to row `end`."""
+    end: int
+    history: History
+    old: Ensemble
+    """The incumbent."""
+
+    def rows(self, begin: int, end: int) -> Rows:
+        """Return rows `begin` to `end` - 1."""
+        return part_of(self.last(self.end - begin), slice(0, end - begin))
 
 
 class WarmStart(Params):
@@ -81,20 +82,20 @@ class WarmStart(Params):
         self.admitted_, self.back_ = admitted, back
         self.learnt_, self.seen_ = self.since, self.asked - 1
 
-    def catch_up(self, until: int, known: Known, store: Store) -> bool:
+    def catch_up(self, until: int, known: Known) -> bool:
         """Do the slices of rows up to `until`. Return whether the warm start is over; it then ended at row `seen_`."""
         while self.seen_ < until:
             self.seen_ += 1
-            self._slice(known, store, self.seen_ >= self.latest)
+            self._slice(known, self.seen_ >= self.latest)
             if self.learnt_ == self.seen_:
                 return True
         return False
 
-    def finish(self, known: Known, store: Store) -> None:
+    def finish(self, known: Known) -> None:
         """Learn all missing rows now."""
-        self._slice(known, store, True)
+        self._slice(known, True)
 
-    def _slice(self, known: Known, store: Store, whole: bool) -> None:
+    def _slice(self, known: Known, whole: bool) -> None:
         done, more = 0, True
         while self.learnt_ < self.seen_ and more:
             row = self.learnt_
@@ -103,7 +104,7 @@ class WarmStart(Params):
                 rows = 1 if self.ensemble_.begun_ else min(rows, CAUGHT_UP - done)
             side, labels, events = self.learn(rows, known)
             done += len(labels)
-            store(row, side, labels)
+            known.history.put_candidate(row, side, losses_of(known.old, side.P, labels))
             self._mix(row, side, known)
             more = whole or not (events or done == CAUGHT_UP)
 
@@ -115,7 +116,7 @@ class WarmStart(Params):
         n = candidate.ahead(min(most, candidate.rows_at_once), lambda k: known.rows(row - k, row))
         X, Y, w = known.rows(row, row + n)
         Y = candidate.admitted(Y)
-        side = candidate.learn(Rows(X, Y, w), known.answers(row, row + n))
+        side = candidate.learn(Rows(X, Y, w), known.history.answers(row, row + n, candidate.stack_.more_))
         self.learnt_ = end = row + n
         underway = candidate.begun_ > 0
         events = candidate.attend(lambda k: known.rows(end - k, end))
@@ -127,9 +128,9 @@ class WarmStart(Params):
         if end <= first:
             return
         X, Y, w = known.rows(first, end)
-        fenced = np.arange(first, end) < self.asked
-        Y = np.where(fenced[:, None], known.fenced(Y), self.admitted_.get(first, end))
-        own, core = known.old(first, end)
+        before = np.arange(first, end) < self.asked  # the alarm
+        Y = np.where(before[:, None], fenced(known.old, Y), self.admitted_.get(first, end))
+        own, core = known.history.predictions(first, end)
         back = None if self.back_ is None else self.back_.get(first, end)
         self.next_.run(Inputs(X, own, core, side.P[first - row :], back), Y, w)
 

@@ -92,7 +92,7 @@ def test_the_readme_repeats_the_figures_of_the_results():
     assert f"every other library and baseline on {better} streams" in (results / "peers.md").read_text(encoding="utf-8")
     series = json.loads((results / "forecast.json").read_text())["accuracy"]
     (line,) = re.findall(r"^\| forecasting .*", TEXT, re.MULTILINE)
-    sentences = "Lowest error on {} series, measured by the mean absolute", "root mean squared error, lowest on {};"
+    sentences = "By mean absolute error, `Forecaster` is best on {} series", "By root mean squared error, it is best on {};"
     for error, sentence in enumerate(sentences):
         best = [min(found, key=lambda name: found[name]["relative"][error]) for found in series.values()]
         assert sentence.format(f"{best.count('Forecaster')} of {len(series)}") in line

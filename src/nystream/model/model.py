@@ -562,11 +562,11 @@ class Model(Params):
         """Return the importance of the columns for the predictions, as shares by name that sum to 1. Pure, and bounded
         in time.
 
-        By how much the error grows when a column's values go to other rows: `importance().columns` has these figures,
-        with intervals and, of `Auto`, what its learnt metrics say. The error is the squared error (several targets:
-        over their variances), of classes that of the probabilities, or the error rate where there are none; without
-        labels (novelty) it is the change of the score. Of columns that say the same each is worth little, since the
-        other is still there.
+        The figures behind the shares are in `importance().columns`: how much the error grows if the values of the
+        column are shuffled among the rows, with an interval, and for `Auto` the share in its learnt metrics. The
+        error is the squared error (with several targets, divided by their variances). For classes it is that of the
+        probabilities, or the error rate if there are none; for novelty detection it is the change of the score. If
+        two columns have the same content, each gets a small share, because the other can replace it.
 
         Parameters
         ----------

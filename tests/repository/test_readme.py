@@ -71,7 +71,7 @@ def test_the_picture_shows_the_best_of_river_and_says_what_is_true(monkeypatch, 
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     monkeypatch.syspath_prepend(ROOT / "docs")
     script = importlib.import_module("make_picture")
-    assert f"]({script.PICTURE.relative_to(ROOT).as_posix()})" in TEXT
+    assert f'src="{script.PICTURE.relative_to(ROOT).as_posix()}"' in TEXT
     kept = json.loads(script.FIGURES.read_text())
     figures = kept["squared error"]
     river = {name: one["all rows"] for name, one in figures.items() if name.startswith("river")}
@@ -88,11 +88,11 @@ def test_the_picture_shows_the_best_of_river_and_says_what_is_true(monkeypatch, 
 
 def test_the_readme_repeats_the_figures_of_the_results():
     results = ROOT / "benchmarks" / "results"
-    (better,) = re.findall(r"on (\d+ of \d+) streams\. `Auto` was designed", TEXT)
+    (better,) = re.findall(r"Vowpal Wabbit on (\d+ of \d+) streams", TEXT)
     assert f"every other library and baseline on {better} streams" in (results / "peers.md").read_text(encoding="utf-8")
     series = json.loads((results / "forecast.json").read_text())["accuracy"]
-    (line,) = re.findall(r"^\| forecasting .*", TEXT, re.MULTILINE)
-    sentences = "By mean absolute error, `Forecaster` is best on {} series", "By root mean squared error, it is best on {};"
+    (line,) = re.findall(r"^- \*\*Forecasts.*", TEXT, re.MULTILINE)
+    sentences = "the lowest mean absolute error on {} series", "the lowest root mean squared error on {}."
     for error, sentence in enumerate(sentences):
         best = [min(found, key=lambda name: found[name]["relative"][error]) for found in series.values()]
         assert sentence.format(f"{best.count('Forecaster')} of {len(series)}") in line

@@ -1,8 +1,9 @@
-"""Accuracy against time and memory: this package, river, scikit-learn and Vowpal Wabbit on ten real streams.
+"""Accuracy against time and memory: this package, river, scikit-learn, Vowpal Wabbit and CapyMOA on ten real streams.
 
-    python benchmarks/accuracy/peers.py [STREAM ...] [--full] [--limit 60] [--rows 20000] [--jobs N] [--draw]
+    python benchmarks/accuracy/peers.py [STREAM ...] [--full] [--limit 60] [--rows 20000] [--jobs N] [--only NAME ...]
+    python benchmarks/accuracy/peers.py --draw
 
-needs `pip install -r benchmarks/accuracy/environment-peers.txt` and Linux. All methods follow one protocol: they read a
+needs `pip install -r benchmarks/accuracy/environment-peers.txt`, Java (for CapyMOA) and Linux. All methods follow one protocol: they read a
 stream once and predict every row before they get its label (scikit-learn: every block of 100 rows). Streams and their
 order are those of auto_streams.py. `--full` adds ijcnn1, cod-rna, covtype and mnist at full length. A method that was
 stopped on the first 20,000 rows of a stream does not take part in it at full length, if both are run.
@@ -21,7 +22,8 @@ each core). This changes no error, and it changes processor time little if each 
 Memory is the growth of the resident memory of the process to its highest value. Each method has its own process, and
 libraries are loaded before. The size of the saved model is measured too (nystream: `nbytes` at its largest, others: a
 pickle or a file). Written: results/peers.json, results/peers.md, docs/images/peers.png. `--draw` makes the last two
-from the first.
+from the first. `--only` measures Auto and the named methods anew on the streams of the last results, and keeps the
+figures of all other methods.
 """
 
 from __future__ import annotations
@@ -42,6 +44,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
 try:
+    import numpy as np
     from auto_streams import READERS, REGRESSION, read
     from peers.chart import draw
     from peers.contestants import AUTO, CONTESTANTS
@@ -56,7 +59,7 @@ except ModuleNotFoundError as error:
 ROOT = Path(__file__).resolve().parents[2]
 FULL = "-full"
 LONG = [name + FULL for name in ("ijcnn1", "cod-rna", "covtype7", "mnist")]
-DISTRIBUTIONS = ("nystream", "numpy", "scipy", "river", "scikit-learn", "vowpalwabbit")
+DISTRIBUTIONS = ("nystream", "numpy", "scipy", "river", "scikit-learn", "vowpalwabbit", "capymoa")
 
 
 def stream_named(name: str, rows: int) -> Stream:
@@ -65,8 +68,15 @@ def stream_named(name: str, rows: int) -> Stream:
     return Stream(name, X, y, 0 if source in REGRESSION else int(y.max()) + 1)
 
 
-def compare(stream: Stream, names: list[str], limit: float, jobs: int, bar: tqdm) -> dict[str, dict[str, float]]:
-    """Contestant -> figures."""
+def compare(
+    stream: Stream,
+    names: list[str],
+    limit: float,
+    jobs: int,
+    bar: tqdm,
+    kept: dict[str, dict[str, float]] | None = None,
+) -> dict[str, dict[str, float]]:
+    """Contestant -> figures. `kept` has earlier figures of contestants that do not run."""
     working: dict[str, str] = {}
     outcomes: dict[str, Outcome] = {}
 
@@ -82,17 +92,25 @@ def compare(stream: Stream, names: list[str], limit: float, jobs: int, bar: tqdm
     found: dict[str, dict[str, float]] = {}
     for name in names:
         outcome = outcomes[name]
-        reference = outcomes[AUTO].losses[: outcome.rows].mean()
         found[name] = {
             **outcome.figures,
             "rows": outcome.rows,
-            "Auto, same rows": float(reference if stream.classes else reference**0.5),
+            "Auto, same rows": reference_error(outcomes[AUTO].losses, outcome.rows, stream.classes),
             "rows/s": outcome.rows / outcome.seconds,
             "resident": outcome.resident,
             "saved": outcome.saved,
         }
         bar.write(f"{stream.name:>13} {name:<17} " + "  ".join(f"{k} {v:,.4g}" for k, v in found[name].items()))
-    return found
+    for name, one in (kept or {}).items():
+        reference = reference_error(outcomes[AUTO].losses, int(one["rows"]), stream.classes)
+        found.setdefault(name, {**one, "Auto, same rows": reference})
+    return {name: found[name] for name in CONTESTANTS if name in found}
+
+
+def reference_error(losses: np.ndarray, rows: int, classes: int) -> float:
+    """The error of Auto on the first rows."""
+    mean = float(losses[:rows].mean())
+    return mean if classes else mean**0.5
 
 
 def entered(stream: str) -> list[str]:
@@ -127,15 +145,22 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000, help="of a stream, at most; the long ones are not cut")
     parser.add_argument("--jobs", type=int, default=processes(), help="contestants that run at the same time")
     parser.add_argument("--draw", action="store_true", help="measure nothing; table and chart of the last results")
+    parser.add_argument("--only", nargs="+", default=[], help=f"measure Auto and these anew; of {', '.join(CONTESTANTS)}")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "results" / "peers.json")
     parser.add_argument("--chart", type=Path, default=ROOT / "docs" / "images" / "peers.png")
     options = parser.parse_args()
     if unknown := set(options.streams) - {*READERS, *LONG}:
         parser.error(f"no stream {', '.join(sorted(unknown))}; there are {', '.join([*READERS, *LONG])}")
+    if unknown := set(options.only) - set(CONTESTANTS):
+        parser.error(f"nobody is called {', '.join(sorted(unknown))}; there are {', '.join(CONTESTANTS)}")
     if options.jobs < 1:
         parser.error(f"--jobs must be at least 1, got {options.jobs}")
-    if options.draw:
+    if options.draw or options.only:
         results = json.loads(options.json.read_text())
+        if options.only:
+            chosen = [name for name in results["streams"] if not options.streams or name in options.streams]
+            results = measured_again(results, chosen, {AUTO, *options.only}, options)
+            options.json.write_text(json.dumps(results, indent=1) + "\n")
     else:
         names = options.streams or [*READERS, *(LONG if options.full else [])]
         results = measured(names, options.rows, options.limit, options.jobs)
@@ -163,6 +188,22 @@ def measured(names: list[str], rows: int, limit: float, jobs: int) -> dict[str, 
                 "found": compare(stream, who, limit, jobs, bar),
             }
     return {**about(limit, jobs), "streams": found}
+
+
+def measured_again(
+    results: dict[str, Any], streams: list[str], who: set[str], options: argparse.Namespace
+) -> dict[str, Any]:
+    """The results with new figures of these contestants on these streams."""
+    with tqdm(unit="run", smoothing=0) as bar:
+        for name in streams:
+            stream, one = stream_named(name, options.rows), results["streams"][name]
+            assert len(stream.y) == one["rows"], f"{name} had {one['rows']:,} rows, now {len(stream.y):,}: give --rows"
+            runners = [each for each in entered(name) if each in who]
+            one["found"] = compare(stream, runners, options.limit, options.jobs, bar, one["found"])
+    new = about(options.limit, options.jobs)
+    again = {"methods": [name for name in CONTESTANTS if name in who], "streams": streams}
+    again |= {key: new[key] for key in ("commit", "changed", "date", "limit", "versions")}
+    return results | {"settings": new["settings"], "again": [*results.get("again", []), again]}
 
 
 def _was_cut(earlier: dict[str, Any] | None, name: str) -> bool:

@@ -71,7 +71,7 @@ def test_the_picture_shows_the_best_of_river_and_says_what_is_true(monkeypatch, 
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     monkeypatch.syspath_prepend(ROOT / "docs")
     script = importlib.import_module("make_picture")
-    assert f"]({script.PICTURE.relative_to(ROOT).as_posix()})" in TEXT
+    assert f'src="{script.PICTURE.relative_to(ROOT).as_posix()}"' in TEXT
     kept = json.loads(script.FIGURES.read_text())
     figures = kept["squared error"]
     river = {name: one["all rows"] for name, one in figures.items() if name.startswith("river")}
@@ -88,12 +88,30 @@ def test_the_picture_shows_the_best_of_river_and_says_what_is_true(monkeypatch, 
 
 def test_the_readme_repeats_the_figures_of_the_results():
     results = ROOT / "benchmarks" / "results"
-    (better,) = re.findall(r"on (\d+ of \d+) streams\. `Auto` was designed", TEXT)
+    (better,) = re.findall(r"Vowpal Wabbit on (\d+ of \d+) streams", TEXT)
     assert f"every other library and baseline on {better} streams" in (results / "peers.md").read_text(encoding="utf-8")
     series = json.loads((results / "forecast.json").read_text())["accuracy"]
-    (line,) = re.findall(r"^\| forecasting .*", TEXT, re.MULTILINE)
-    sentences = "Lowest error on {} series, measured by the mean absolute", "root mean squared error, lowest on {};"
+    (line,) = re.findall(r"^- \*\*Forecasts.*", TEXT, re.MULTILINE)
+    sentences = "the lowest mean absolute error on {} series", "the lowest root mean squared error on {}."
     for error, sentence in enumerate(sentences):
         best = [min(found, key=lambda name: found[name]["relative"][error]) for found in series.values()]
         assert sentence.format(f"{best.count('Forecaster')} of {len(series)}") in line
         assert all(name.split(" ")[0] in line for name in set(best) - {"Forecaster"})  # who is better where we are not
+
+
+def test_the_commands_for_a_file_run(tmp_path, monkeypatch, capsys):
+    """In their order, on a small file with the columns that they name."""
+    pytest.importorskip("typer", reason="the command line is not installed")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    app = importlib.import_module("nystream.cli.app")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = [f"{10 + i % 24},{'work' if i % 7 else 'free'},{5 + i % 24 + rng.normal():.2f}" for i in range(120)]
+    Path("power.csv").write_text("\n".join(["temp,day,load", *rows]))
+    Path("new.csv").write_text("temp,day\n12,work\n,free\n")
+    (block,) = re.findall(r"^```sh\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
+    for line in block.splitlines():
+        command, _, about = line.partition("#")
+        assert about, line
+        assert app.call(command.split()[1:]) == 0, line
+    assert "prediction,prediction_low,prediction_high" in capsys.readouterr().out

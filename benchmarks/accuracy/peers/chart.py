@@ -21,6 +21,7 @@ COLOURS = {
     "river": "#009E73",
     "scikit-learn": "#0072B2",
     "Vowpal Wabbit": "#B0569A",
+    "CapyMOA": "#8C6D1F",
     "baseline": "#6B6B6B",
 }
 MARKERS = {
@@ -31,6 +32,7 @@ MARKERS = {
     "SILK": "D",
     "ARF": "o",
     "HAT": "s",
+    "MOA ARF": "o",
     "KNN": "^",
     "Nystroem + SGD": "o",
     "RBFSampler + SGD": "s",
@@ -158,7 +160,7 @@ def _legend(figure: Any, limit: float) -> None:
             (star, "Auto on the same rows"),
         ]
     )
-    places = (0.02, 0.19, 0.31, 0.5, 0.67, 0.8)
+    places = (0.02, 0.15, 0.25, 0.42, 0.57, 0.69, 0.81)
     for x, entries in zip(places, columns, strict=True):
         handles, labels = zip(*entries, strict=True)
         legend = figure.legend(

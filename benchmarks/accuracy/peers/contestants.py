@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from peers.capymoa_models import moa_forest
 from peers.method import Answers, Method, Task
 from peers.ours import automatic, from_catalogue, linear_ridge
 from peers.river_models import adaptive_forest, adaptive_tree, nearest_neighbours
@@ -72,6 +73,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "HAT": Contestant(
         "river", adaptive_tree, "defaults; for numbers, standardised columns and leaves that predict a mean"
     ),
+    "MOA ARF": Contestant("CapyMOA", moa_forest, "adaptive random forest of MOA, 100 trees, defaults"),
     "KNN": Contestant("river", nearest_neighbours, "standardised columns, defaults"),
     "Nystroem + SGD": Contestant("scikit-learn", nystroem_sgd, "1,000 features, blocks of 100 rows, defaults"),
     "RBFSampler + SGD": Contestant("scikit-learn", sampler_sgd, "1,000 features, blocks of 100 rows, defaults"),

@@ -1,4 +1,4 @@
-"""Importance of columns: how much larger the error is when a column's values go to other rows."""
+"""Importance of columns: how much the error grows if the values of a column are shuffled among the rows."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class Importance(dict[str, float]):
             line = f"{c.column:<{width}}  {c.share:6.1%}  {_percent(c.increase):>9}  {interval:>20}"
             lines.append(line + (f"  {c.learnt:6.1%}" if learnt else ""))
         lines.append(
-            f"increase of the {self.unit} over the present one, {self.present:.4g} on {self.rows:,} rows, when the "
-            "column's values go to other rows"
+            f"increase: how much the {self.unit} ({self.present:.4g} on {self.rows:,} rows) grows if the values of the "
+            "column are shuffled among the rows"
         )
         return "\n".join(lines)
 

@@ -562,11 +562,11 @@ class Model(Params):
         """Return the importance of the columns for the predictions, as shares by name that sum to 1. Pure, and bounded
         in time.
 
-        A column is as important as the error grows when its values are shuffled among the rows.
-        `importance().columns` has these figures with intervals, and for `Auto` the shares in its learnt distances. The
-        error is the squared error (for several targets, divided by their variances), for classes that of the
-        probabilities, or the error rate if there are none; without labels (novelty) it is the change of the score.
-        Columns that carry the same information each get a small share, since the other one is still there.
+        The figures behind the shares are in `importance().columns`: how much the error grows if the values of the
+        column are shuffled among the rows, with an interval, and for `Auto` the share in its learnt metrics. The
+        error is the squared error (with several targets, divided by their variances). For classes it is that of the
+        probabilities, or the error rate if there are none; for novelty detection it is the change of the score. If
+        two columns have the same content, each gets a small share, because the other can replace it.
 
         Parameters
         ----------

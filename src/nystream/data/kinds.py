@@ -233,7 +233,7 @@ def _many_numbers(there: list[Any], mark: str, name: str) -> str:
 
 def _mixed_orders(there: list[Any], name: str) -> str:
     """Return a note on a column of dates that neither order of day and month reads; "" for all others."""
-    orders = {date_order([v])[0]: v for v in there if isinstance(v, str)}
+    orders = {date_order([v])[0]: v for v in reversed(there) if isinstance(v, str)}
     if not {DAY_FIRST, MONTH_FIRST} <= orders.keys():
         return ""
     both = sum(moment(v, DAY_FIRST) is not MISFIT or moment(v, MONTH_FIRST) is not MISFIT for v in there)

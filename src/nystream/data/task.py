@@ -102,9 +102,13 @@ def _is_date(text: str) -> bool:
 
 
 def _are_written_numbers(labels: list[Any]) -> bool:
-    """Whether all labels are texts of numbers, and one is more than digits: they are no codes of classes."""
+    """Whether all labels are texts of numbers, and one is more than digits: they are no codes of classes.
+
+    An infinite number counts as one; it is refused later.
+    """
     if not all(isinstance(label, str) for label in labels):
         return False
+    labels = [label for label in labels if label.strip().lstrip("+-").lower() not in ("inf", "infinity")]
     numbers = [parse_number(label) for label in labels]
     if any(number is MISFIT or number != number for number in numbers):
         return False

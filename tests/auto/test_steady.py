@@ -102,6 +102,33 @@ def test_intervals_of_later_rows_cover(outputs):
         model.predict_interval(X, 0.9, ahead=7)
 
 
+def test_intervals_of_later_rows_know_the_seasons_before_the_last_one():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(9000, 2))
+    loud = (np.arange(9000) // 1500) % 2 == 0
+    y = np.sin(X[:, 0]) + np.where(loud, 2.0, 0.2) * rng.normal(size=9000)
+    model = auto(changes=False)
+    model.run(X[: 9000 - 1500], y[: 9000 - 1500])
+    model.run(X[-1500:], y[-1500:])  # a quiet season; a loud one comes
+    later = rng.normal(size=(1000, 2))
+    low, high = model.predict_interval(later, 0.9)
+    labels = np.sin(later[:, 0]) + 2.0 * rng.normal(size=1000)
+    assert np.mean((low <= labels) & (labels <= high)) > 0.75  # of the last 3,200 rows: about .6
+
+
+@pytest.mark.parametrize("n", [30, 1200, 5000])
+def test_rows_for_intervals_are_spread_over_the_whole_stream(n, monkeypatch):
+    monkeypatch.setattr(module, "HELD", 200)
+    rng = np.random.default_rng(0)
+    model = auto(changes=False)
+    model.run(np.column_stack([np.arange(n), rng.normal(size=n)]), rng.normal(size=n))
+    held = model.pipeline_.steady_.held_.rows[:, 0]
+    assert min(n - 10, 100) <= len(held) <= 200
+    assert held[0] < 100
+    assert held[-1] > 0.9 * n - 100
+    assert len(set(np.diff(held[held > 800]))) <= 1
+
+
 def test_probabilities_of_later_rows_are_as_sure_as_they_are_right():
     rng = np.random.default_rng(2)
     X = rng.normal(size=(3000, 2))

@@ -149,7 +149,7 @@ def test_dates_may_be_written_in_many_ways(tmp_path, capsys, data, expected, for
     np.testing.assert_allclose(predictions(tmp_path / "p"), expected, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("scale", [1, 1000])
+@pytest.mark.parametrize("scale", [1, 10**3, 10**6, 10**9])
 @pytest.mark.parametrize(("header", "options"), [("timestamp", []), ("stand", ["--kind", "stand=time"])])
 def test_seconds_since_1970_are_times_where_the_name_or_the_user_says_so(
     tmp_path, capsys, data, expected, scale, header, options
@@ -189,6 +189,56 @@ def test_an_open_order_of_day_and_month_is_told_and_can_be_said(tmp_path, capsys
     assert "02/06/23 is read as 2023-06-02 (day first, as --day-first says)" in said
     columns = nystream.load(tmp_path / "m").schema_.columns_of([{"when": "02/06/23", "x": 1.0}])[0]
     assert columns["when"][0] == np.datetime64("2023-06-02")
+
+
+def test_dates_in_two_orders_are_told(tmp_path, capsys):
+    rows = [[f"{13 + i % 9}/04/2023" if i % 2 else f"04/{13 + i % 9}/2023", str(i / 8)] for i in range(N)]
+    code, said = run(capsys, write(tmp_path / "a.csv", rows, ("when", "y")))
+    assert code == 0
+    assert "dates in two orders, such as 14/04/2023 and 04/13/2023; with --kind when=time" in said
+
+
+def test_a_date_of_zeros_is_missing(tmp_path, capsys, data):
+    rows = [["0000-00-00", *row[1:]] if i % 7 == 3 else row for i, row in enumerate(plain(data))]
+    code, said = run(capsys, write(tmp_path / "a.csv", rows), "-f", str(tmp_path / "m"))
+    assert code == 0
+    assert "15% missing" in said
+    assert nystream.load(tmp_path / "m").schema_.columns["when"] == "time"
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "message"),
+    [
+        ([f"2023-01-{1 + i % 28:02}" for i in range(28)], [], "the labels are dates or times (2023-01-01"),
+        ([f"K{i}" for i in range(50)], [], "50 of the first 50 labels are different names"),
+        ([""] * 30, [], "has a label in the target column 'y', which would tell the task: choose another column"),
+        (["low", "high"] * 20, ["--task", "regression"], "are not all finite numbers (low, high)"),
+        (["1.5", "inf"] * 20, [], "are not all finite numbers (inf): correct them"),
+    ],
+)
+def test_labels_that_no_task_fits_are_refused(tmp_path, capsys, labels, options, message):
+    rows = [[str(i % 7), label] for i, label in enumerate(labels)]
+    code, said = run(capsys, write(tmp_path / "a.csv", rows, ("x", "y")), *options)
+    assert code == 2
+    assert message in said
+
+
+def test_the_kind_of_the_target_decides_the_task(tmp_path, capsys):
+    rows = [[str(i % 7), f"{10.5 if i % 2 else 20.5}"] for i in range(N)]
+    code, said = run(capsys, write(tmp_path / "a.csv", rows, ("x", "y")), "--kind", "y=category")
+    assert code == 0
+    assert "task: classification, because --kind says that the target is no number" in said
+
+
+def test_a_place_beyond_the_columns_may_be_a_name_in_the_first_line(tmp_path, capsys):
+    path = write(tmp_path / "a.csv", [[str(i % 7), str(i / 8)] for i in range(N)], ("2019", "2020"))
+    code, said = run(capsys, path, "-y", "2020")
+    assert code == 2
+    assert (
+        "has no column 2020: it has 2 columns, 0 to 1; if its first line has the names of the columns, say --header"
+        in said
+    )
+    assert run(capsys, path, "-y", "2020", "--header")[0] == 0
 
 
 def test_a_target_with_thousands_marks_is_a_number(tmp_path, capsys):
@@ -389,8 +439,7 @@ def test_archives_of_several_files_and_zst_without_its_package_are_refused(tmp_p
 
 def test_text_of_spreadsheets_in_utf_16_is_read(tmp_path, capsys, data, expected):
     text = Path(write(tmp_path / "plain.csv", plain(data), mark="\t")).read_text()
-    for encoding in ("utf-16", "utf-16-be"):
-        mark = "\ufeff" if encoding.endswith("be") else ""
+    for encoding, mark in [("utf-16", ""), ("utf-16-be", "\ufeff"), ("utf-16-be", ""), ("utf-16-le", "")]:
         (tmp_path / "a.txt").write_bytes((mark + text).encode(encoding))
         assert run_quietly(capsys, str(tmp_path / "a.txt"), "-p", str(tmp_path / "p")) == (0, "")
         np.testing.assert_allclose(predictions(tmp_path / "p"), expected, rtol=1e-9)

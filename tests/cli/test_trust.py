@@ -407,7 +407,8 @@ def test_labels_that_are_all_missing_ask_for_the_task(tmp_path, capsys):
     path = written(tmp_path / "a.csv", ["a,y", *["1,"] * 30])
     assert call(["run", path]) == 2
     said = capsys.readouterr().err
-    assert "none of the first 30 rows of a.csv has a label, which would tell the task: say it with --task" in said
+    assert "none of the first 30 rows of a.csv has a label in the target column 'y'" in said
+    assert "choose another column with --target, or say the task with --task (regression" in said
     with pytest.raises(ValueError, match=r'say it, as in Model\(task="regression"\)'):
         ny.prequential(([{"a": 1.0}] * 30, [None] * 30), ny.Model())
 

@@ -189,3 +189,45 @@ def test_explanations_name_late_features():
         model.learn_one(x, x["size"] + 9.0 * (x.get("shop") == "b"))
     assert set(model.importance()) == {"size", "shop"}
     assert set(model.explain_row({"size": 1.0, "shop": "b"})) == {"size", "shop"}
+
+
+@pytest.mark.parametrize("begun", [60, 1200], ids=["while kinds may change", "after kinds are final"])
+def test_a_string_where_a_feature_was_a_number_is_learnt(begun, tmp_path):
+    rng = np.random.default_rng(1)
+    model = KernelRegressor(SMALL)
+    for _ in range(begun):
+        size = float(rng.normal())
+        model.learn_one({"size": size, "u": 1.5}, size)
+    errors, rows, targets = [], [], []
+    for t in range(200):
+        rows.append({"size": ["large", "small"][t % 2] if t % 4 else float(rng.normal()), "u": 1.5})
+        targets.append(rows[-1]["size"] if t % 4 == 0 else 8.0 * (t % 2))
+        errors.append(abs(model.predict_one(rows[-1]) - targets[-1]))
+        model.learn_one(rows[-1], targets[-1])
+    words = [error for t, error in enumerate(errors) if t % 4]
+    assert np.mean(words[-75:]) < 2.0  # 4 if the words do not count
+    assert model._model.schema_.columns == {"size": "number", "u": "number", "size (text)": "category"}
+    low, high = model.predict_interval_one(rows[-1])
+    assert low <= model.predict_quantile_one(rows[-1], 0.5) <= high
+    assert "size (text)" in model.explain_row(rows[-1])
+    model.save(tmp_path / "m.nys")
+    one = [KernelRegressor.load(tmp_path / "m.nys").predict_one(row) for row in rows[-8:]]
+    assert_allclose(model.predict_many(pd.DataFrame(rows[-8:])), one, rtol=1e-9, atol=1e-9)
+    with pytest.raises(ValueError, match="'size' is inf"):
+        model.learn_one({"size": np.inf, "u": 1.5}, 1.0)
+
+
+def test_a_frame_with_a_string_among_numbers_is_learnt_as_its_rows():
+    rng = np.random.default_rng(2)
+    rows = [{"size": "large" if t % 9 == 8 else float(rng.normal()), "u": float(t % 3)} for t in range(120)]
+    labels = ["up" if t % 9 == 8 else "down" for t in range(120)]
+    one, many = KernelClassifier(), KernelClassifier()
+    for row, label in zip(rows, labels, strict=True):
+        one.learn_one(row, label)
+    for part in (slice(0, 50), slice(50, 120)):
+        many.learn_many(pd.DataFrame(rows[part]), pd.Series(labels[part]))
+    frame = pd.DataFrame(rows[-20:])
+    assert_allclose(many.predict_proba_many(frame), one.predict_proba_many(frame), rtol=1e-7, atol=1e-9)
+    assert many.predict_many(frame).tolist() == [one.predict_one(row) for row in rows[-20:]]
+    when = {"size": "large", "u": "2024-01-05 10:30"}
+    assert one.predict_one(when) in ("up", "down")

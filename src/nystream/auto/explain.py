@@ -170,10 +170,10 @@ def explanation(model: Auto) -> str:
     if last > 0:
         lines.append(f"labels hardly ever change: the last one is {last:.0%} of the next prediction")
     for ensemble, carried in zip(model.pipeline_.ensembles, model.pipeline_.shares, strict=True):
+        began = model.pipeline_.count_ - ensemble.count_
         if len(model.pipeline_.ensembles) > 1:
-            began = model.pipeline_.count_ - ensemble.count_
             lines.append(f"the model that began at row {began:,} carries {carried:.0%} of the prediction:")
-        lines += _describe_ensemble(model, ensemble)
+        lines += _describe_ensemble(model, ensemble, began)
     effects = [] if model.translator_ is None else model.translator_.level_effects()[:LEVELS]
     if effects:
         several = model.task == "classification" or model.outputs_ > 1
@@ -236,19 +236,19 @@ def _unit(ensemble: Ensemble) -> tuple[float, str]:
     return float(ensemble.targets_.scale_[0]), "(units of the label)"
 
 
-def _describe_ensemble(model: Auto, ensemble: Ensemble) -> list[str]:
-    """Describe the refits, the inputs, and the weights of the experts of one ensemble."""
+def _describe_ensemble(model: Auto, ensemble: Ensemble, began: int) -> list[str]:
+    """Describe the refits, the inputs, and the weights of the experts of one ensemble, which began at this row."""
     expert_set, stack = ensemble.expert_set_, ensemble.stack_
     recipe, names, count, lines = expert_set.recipe, expert_set.names, ensemble.count_, []
     if not ensemble.warm:
-        soon = count + ensemble.until_event()
-        last = max(recipe.warmup, soon)  # a refit may have to wait
+        soon = began + count + ensemble.until_event()
+        last = max(began + recipe.warmup, soon)  # a refit may have to wait
         lines.append(f"warming up: the next full refit begins at row {soon:,}, the last one at row {last:,}")
     else:
         what = "landmarks are frozen"
         if recipe.grows:
             what = "landmarks grow" if recipe.growth > 1 else "the last full refit begins"
-            what += f" at row {max(recipe.grows[0], count + 1):,}"
+            what += f" at row {began + max(recipe.grows[0], count + 1):,}"
         lines.append(f"{what}; partial refits begin every {ensemble.every:,} rows")
     if "big" in expert_set.seen_in_:
         view = VIEW_TITLES[expert_set.seen_in_["big"]]

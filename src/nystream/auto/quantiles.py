@@ -117,6 +117,11 @@ class ResidualQuantiles(Params):
         scores = (self.shares_, self.window_shares_, self.power_, self.kept_, self.order_, self.recent_)
         learn(X, P, residuals, spread, w, *scale, *inputs, *scores, self.marks_)
 
+    def forget_order(self, residuals: Array, w: Array | None) -> None:
+        """Set the running means of sizes to the mean size of all these residuals: their order means nothing."""
+        if len(residuals) and (w is None or w.sum() > 0):
+            self.means_[:] = np.average(np.abs(residuals), axis=0, weights=w)
+
     def quantiles(self, X: Array, P: Array, spread: Array, levels: Array) -> Array:
         """Return (n, K, Q): P plus quantiles of the residual at levels in (0, 1); infinite after too few rows. Pure."""
         X, P, spread, levels = (np.ascontiguousarray(A) for A in (X, P, spread, levels))

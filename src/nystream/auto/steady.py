@@ -52,9 +52,10 @@ STACKERS = ((1.0, 1.0),)
 """Forgetting and ridge of the stacker of numbers, which never forgets: later rows need not be like the last ones."""
 HELD, FEWEST, KEPT = 2400, 100, 0.01
 """Judged rows whose residuals are kept for intervals, at most and at least; and their part of the memory."""
-LATER = 2 / 3
+LATER = 3 / 4
 """Part of the kept residuals, the last ones, that make intervals. The first ones are of experts that knew few rows, and
-make intervals too wide."""
+make intervals too wide. The kept rows are spread over the whole stream: the last 3,200 rows may all be of one season
+(beijing, 16,000 rows: 90% intervals of them cover .77 of the later rows, of the last 3/4 of the stream .94)."""
 GROUP = 100
 """Sampled rows wait and are judged together, at multiples of this row count and at the first snapshots."""
 LEAST = 0.02
@@ -341,7 +342,11 @@ class Steady(Params):
     noise_: ResidualQuantiles | None
     recalibration_: Recalibration | None
     held_: Ring | None
-    """The last judged rows, for `noise_`: inputs, predictions, residuals, spreads and weights; of numbers only."""
+    """Judged rows at equal distances, for `noise_`: inputs, predictions, residuals, spreads and weights; of numbers
+    only."""
+    judged_: int = 0
+    """Number of judged rows so far, of which `held_` has one in `stride_`."""
+    stride_: int = 1
     error_: float
     """Running mean of the mixture's squared errors, in standardised units; nan before the first."""
     waiting_: Array
@@ -368,7 +373,7 @@ class Steady(Params):
         else:
             self.noise_ = ResidualQuantiles(self.window)
             self.noise_.start(d, outputs)
-        self.held_ = None if self.classes else self._new_ring(d)
+        self.held_, self.judged_, self.stride_ = None if self.classes else self._new_ring(d), 0, 1
         self.error_ = np.nan
         self.count_ = 0
         self.waiting_ = np.zeros((0, d + self._beside))
@@ -483,10 +488,23 @@ class Steady(Params):
         P, spread = mixed(found, self._shares(judges, found, rows))
         if spread is not None:
             w = np.ones(len(P)) if rows.w is None else rows.w
-            assert self.held_ is not None
-            self.held_.extend(np.hstack([rows.X, P, rows.Y - P, spread, w[:, None]]))
+            self._hold(np.hstack([rows.X, P, rows.Y - P, spread, w[:, None]]))
         if self.recalibration_ is not None:
             self.recalibration_.run(np.log(P), np.ascontiguousarray(rows.Y[:, 0]), rows.w)
+
+    def _hold(self, rows: Array) -> None:
+        """Keep judged rows at equal distances. When the ring is full, every second row goes."""
+        assert self.held_ is not None
+        while len(rows):
+            limit = self.held_.capacity * self.stride_
+            part, rows = rows[: limit - self.judged_], rows[limit - self.judged_ :]
+            self.held_.extend(part[-self.judged_ % self.stride_ :: self.stride_])
+            self.judged_ += len(part)
+            if self.judged_ == limit:
+                kept = self.held_.rows[::2]
+                self.held_ = Ring(self.held_.capacity, self.held_.d)
+                self.held_.extend(kept)
+                self.stride_ *= 2
 
     def _learn_noise(self) -> None:
         """Learn the quantiles anew from the residuals that are held, in random order: the sizes of the very last ones
@@ -499,7 +517,9 @@ class Steady(Params):
         d = rows.shape[1] - 3 * K - 1
         X, P, residuals, spread = (rows[:, a:b] for a, b in pairwise((0, d, d + K, d + 2 * K, d + 3 * K)))
         self.noise_.start(d, K)
-        self.noise_.learn(X, P, residuals, spread, None if bool((rows[:, -1] == 1.0).all()) else rows[:, -1])
+        w = None if bool((rows[:, -1] == 1.0).all()) else rows[:, -1]
+        self.noise_.learn(X, P, residuals, spread, w)
+        self.noise_.forget_order(residuals, w)
 
     def _shares(self, judges: list[Judge], found: list[Answers], rows: Judged) -> Array:
         """Return (n, members) shares before each row, and give the judges their shares after the last one."""
@@ -605,7 +625,7 @@ class Steady(Params):
             self.line_.widen(d)
         if self.noise_ is not None:
             self.noise_.widen(d)
-            self.held_ = self._new_ring(d)
+            self.held_, self.judged_, self.stride_ = self._new_ring(d), 0, 1
         before = self.waiting_.shape[1] - self._beside
         missing = np.full((len(self.waiting_), d - before), np.nan)
         self.waiting_ = np.hstack([self.waiting_[:, : 1 + before], missing, self.waiting_[:, 1 + before :]])

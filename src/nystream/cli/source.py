@@ -12,6 +12,7 @@ import numpy as np
 from nystream.cli.cleaning import Cleaner, check_columns
 from nystream.cli.rows import Pair, RowSource, join
 from nystream.data.batch import Batch
+from nystream.data.cells import MISFIT, parse_number
 from nystream.data.encoding import Encoder
 from nystream.data.kinds import Look, look_at
 from nystream.data.places import BadCell
@@ -173,6 +174,8 @@ def _inferred(
     numeric = _are_numbers(rows.targets, looks, kinds)
     labels = typed_labels(*head, rows.targets, numeric, tolerant=True)
     task, reason = task or rows.task, None
+    if task is None and any(kinds.get(name) in ("category", "boolean") for name in rows.targets):
+        task, reason = "classification", "--kind says that the target is no number"
     if task is None:
         task, reason = _chosen_task(rows, *head, numeric)
     if task != "novelty":
@@ -335,9 +338,11 @@ def _chosen_task(rows: RowSource, table: Any, labels: Any, numeric: bool) -> tup
         return TaskChoice("classification", "the labels are -1 and 1, as files of numbers alone write two classes")
     choice = choose_task(parts, whole_floats=rows.numeric)
     if choice is None:
+        target = f" in the target column {rows.targets[0]!r}" if rows.targets else ""
+        other = "choose another column with --target, or say the task" if rows.targets else "say it"
         raise ValueError(
-            f"none of the first {len(table):,} rows of {rows.name} has a label, which would tell the task: say it "
-            f"with --task ({', '.join(TASKS)})"
+            f"none of the first {len(table):,} rows of {rows.name} has a label{target}, which would tell the task: "
+            f"{other} with --task ({', '.join(TASKS)})"
         )
     return choice
 
@@ -348,9 +353,12 @@ def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
         raise ValueError(f"{name} has no target")
     if task == "regression":
         if not numeric:
-            names = dict.fromkeys(str(v) for v in class_names(target_columns(labels, len(labels))[0]) if v is not None)
+            found = class_names(target_columns(labels, len(labels))[0])
+            names = list(dict.fromkeys(str(v) for v in found if v is not None))
+            names = [text for text in names if parse_number(text) is MISFIT] or names
             raise ValueError(
-                f"the targets of {name} are names ({', '.join(list(names)[:5])}), not numbers: that is classification"
+                f"the targets of {name} are not all finite numbers ({', '.join(names[:5])}): correct them, or say "
+                "--task classification"
             )
         return
     parts = target_columns(labels, len(labels))

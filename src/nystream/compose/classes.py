@@ -25,6 +25,8 @@ def class_learner(learner: Learner, threads: int | None = None) -> ClassLearner:
     - least squares with several outputs: codes -1/+1 over one shared factor (`LeastSquaresCodes`);
     - a loss of -1/+1 labels, or a symmetric regression loss, which then regresses the codes: `OneVersusRest`.
     """
+    if not isinstance(learner, Learner):
+        raise TypeError(f"learner must be a learner, such as FOGD(...), got {learner!r}")
     learner = learner.for_classes()
     loss = learner.objective
     if learner.labels == "none" or (loss is not None and not loss.symmetric):

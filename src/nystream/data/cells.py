@@ -33,7 +33,7 @@ ABSENT = frozenset(
     {"", "?", "na", "n/a", "nan", "null", "(null)", "<na>", "#n/a", "#value!", "#div/0!", "#ref!", "\\n"}
 )
 """Texts of files for a missing value in a column of any kind, in lower case."""
-MISSING = ABSENT | {"-", "--", ".", "none", "nil", "missing", "unknown"}
+MISSING = ABSENT | {"-", "--", ".", "none", "nil", "missing", "unknown", "0000-00-00", "0000-00-00 00:00:00"}
 """Texts for a missing value in columns of numbers, booleans and times, in lower case. Some of them are names elsewhere,
 as "none" among "mild" and "severe"."""
 MISFIT: Any = object()
@@ -184,8 +184,9 @@ def _shown_mark(text: str) -> str | None:
 DAY_FIRST, MONTH_FIRST = "day-first", "month-first"
 """Orders of day and month in dates of numbers, as in 01/02/2023."""
 EPOCH = datetime.datetime(1970, 1, 1)
-SECONDS, MILLISECONDS = 1e11, 1e14
-"""Numbers below the first are seconds since 1970 (until the year 5138), below the second milliseconds, else micro-."""
+SECONDS, MILLISECONDS, MICROSECONDS = 1e11, 1e14, 1e17
+"""Numbers below the first are seconds since 1970 (until the year 5138), below the second milliseconds, below the third
+microseconds, and nanoseconds from there on."""
 LEAST_EPOCH = 1e8
 """Fractions from here on (the year 1973) are seconds since 1970; smaller ones are no times."""
 _PIVOT = 69
@@ -309,7 +310,9 @@ def _offset(zone: str | None) -> datetime.timedelta:
 def parse_digits(text: str) -> Any:
     """Parse a time written with digits only.
 
-    It is a year (2023), a day (20230105), a second (20230105103000), or seconds, milli- or microseconds since 1970."""
+    It is a year (2023), a day (20230105), a second (20230105103000), or seconds, milli-, micro- or nanoseconds since
+    1970.
+    """
     try:
         if len(text) == 4 and "1800" <= text <= "2200":
             return datetime.datetime(int(text), 1, 1)
@@ -322,9 +325,9 @@ def parse_digits(text: str) -> Any:
 
 
 def parse_epoch(value: float) -> Any:
-    """Return the time for seconds, milli- or microseconds since 1970 (chosen by size), or MISFIT."""
+    """Return the time for seconds, milli-, micro- or nanoseconds since 1970 (chosen by size), or MISFIT."""
     size = abs(value)
-    scale = 1.0 if size < SECONDS else 1e-3 if size < MILLISECONDS else 1e-6
+    scale = 1.0 if size < SECONDS else 1e-3 if size < MILLISECONDS else 1e-6 if size < MICROSECONDS else 1e-9
     try:
         return EPOCH + datetime.timedelta(seconds=value * scale)
     except (OverflowError, ValueError):

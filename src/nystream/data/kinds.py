@@ -39,8 +39,8 @@ MANY_NUMBERS = 0.5
 ENOUGH_IDS = 100
 """Single tokens are ids if at least so many are all different; of fewer, a category of many levels may be so by chance.
 Of 10,000 equally frequent levels 100 values are all different 6 times of 10, 1,000 values never."""
-EPOCHS = ((6e8, 4.2e9), (6e11, 4.2e12), (6e14, 4.2e15))
-"""Seconds, milli- and microseconds since 1970 of the years 1989 to 2103."""
+EPOCHS = ((6e8, 4.2e9), (6e11, 4.2e12), (6e14, 4.2e15), (6e17, 4.2e18))
+"""Seconds, milli-, micro- and nanoseconds since 1970 of the years 1989 to 2103."""
 TIME_NAMES = re.compile(
     r"(^|[^a-z])(time|date|datetime|ts|when|epoch|unix|utc|created|updated|at)([^a-z]|$)|time$|date$|stamp"
 )
@@ -103,7 +103,7 @@ def look_at(
         missing = 1 - len(there) / len(first) if first else 0.0
         example = _short(there[0]) if there else ""
     if kind == "category" and given is None:
-        note = _many_numbers(there, mark, name)
+        note = _many_numbers(there, mark, name) or _mixed_orders(there, name)
         if _are_ids(there):
             return Look("ignored", example, missing, note=ID_NOTE + (note and f"; {note}"))
         return Look(kind, example, missing, note=note)
@@ -229,6 +229,20 @@ def _many_numbers(there: list[Any], mark: str, name: str) -> str:
     return (
         f"{share:.0%} of the values are numbers, but not {_short(others[0])!r}; with --kind {name}=number --on-error "
         "missing such cells count as missing"
+    )
+
+
+def _mixed_orders(there: list[Any], name: str) -> str:
+    """Return a note on a column of dates that neither order of day and month reads; "" for all others."""
+    orders = {date_order([v])[0]: v for v in reversed(there) if isinstance(v, str)}
+    if not {DAY_FIRST, MONTH_FIRST} <= orders.keys():
+        return ""
+    both = sum(moment(v, DAY_FIRST) is not MISFIT or moment(v, MONTH_FIRST) is not MISFIT for v in there)
+    if both < MOSTLY * len(there):
+        return ""
+    return (
+        f"dates in two orders, such as {_short(orders[DAY_FIRST])} and {_short(orders[MONTH_FIRST])}; with --kind "
+        f"{name}=time --on-error missing those of the rarer order count as missing"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nystream.data.cells import MISFIT, parse_number
+from nystream.data.cells import MISFIT, is_missing, parse_number, parse_time
 from nystream.data.values import drop_absent
 
 __all__ = ["LABELS", "MOST_CLASSES", "TASKS", "TaskChoice", "choose_task"]
@@ -18,8 +18,9 @@ LABELS = 1000
 """Number of first rows whose labels are examined."""
 MOST_CLASSES = 20
 """Whole numbers with more distinct values than this are quantities."""
-ENOUGH_NAMES = 100
-"""Of fewer labels many may be different, although they are classes."""
+ENOUGH_NAMES, ENOUGH_ALONE, ENOUGH_DATES = 100, 40, 5
+"""Labels, at least, of which more than half must not differ; of which one must repeat; and of dates, of which more than
+half must not differ. Of fewer labels many may be different, although they are classes."""
 SHOWN = 3
 """Labels that a reason shows."""
 
@@ -38,8 +39,8 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
     one is written like 1,042.3 or 0.5. Whole numbers are classes only if there are at most 20 distinct ones and these
     are 0..K-1 or 1..K with K > 1, and one of them occurs twice if K > 2; all others are quantities. Beside missing
     labels a float without a fraction counts as a whole number: pandas stores whole numbers with gaps as floats. Several
-    targets are quantities. Strings that are no numbers, and of which more than half of at least 100 differ, are an
-    error: they are no classes that can be learnt.
+    targets are quantities. Strings that are no numbers are an error if more than half of at least 100 differ, or all of
+    at least 40, or if they are dates of which more than half differ: they are no classes that can be learnt.
 
     Parameters
     ----------
@@ -83,18 +84,31 @@ def choose_task(targets: Sequence[Any], *, whole_floats: bool = False) -> TaskCh
 
 
 def _check_names(names: list[Any]) -> None:
-    distinct = len(set(names))
-    if len(names) >= ENOUGH_NAMES and distinct > len(names) / 2:
+    distinct, n = len(set(names)), len(names)
+    if n >= ENOUGH_DATES and distinct > n / 2 and all(isinstance(v, str) and _is_date(v) for v in names):
+        raise ValueError(
+            f"the labels are dates or times ({_shown(names)}), which are no classes and no numbers: choose another "
+            "target, or write numbers, such as days since a date"
+        )
+    if (n >= ENOUGH_NAMES and distinct > n / 2) or distinct == n >= ENOUGH_ALONE:
         raise ValueError(
             f"{distinct} of the first {len(names)} labels are different names ({_shown(names)}): these are no classes; "
             "write numbers without units, choose another target, or say the task if they are classes"
         )
 
 
+def _is_date(text: str) -> bool:
+    return not text.strip().isdigit() and not is_missing(text) and parse_time(text) is not MISFIT
+
+
 def _are_written_numbers(labels: list[Any]) -> bool:
-    """Return whether all labels are texts of numbers and not codes of classes: one has more than digits."""
+    """Return whether all labels are texts of numbers and not codes of classes: one has more than digits.
+
+    An infinite number counts as one; it is refused later.
+    """
     if not all(isinstance(label, str) for label in labels):
         return False
+    labels = [label for label in labels if label.strip().lstrip("+-").lower() not in ("inf", "infinity")]
     numbers = [parse_number(label) for label in labels]
     if any(number is MISFIT or number != number for number in numbers):
         return False

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nystream.data.cells import (
+    MICROSECONDS,
     MILLISECONDS,
     MISFIT,
     MONTH_FIRST,
@@ -157,12 +158,13 @@ def _quick(values: Any, kind: str, format: str | None) -> Any:
 
 
 def _epochs(values: Any) -> Times | None:
-    """Convert seconds, milli- or microseconds since 1970, without days such as 20230105."""
+    """Convert seconds, milli-, micro- or nanoseconds since 1970, without days such as 20230105."""
     size = np.abs(values.astype(np.float64))
-    is_far = (size > 1e8) & ~((size > 1.8e13) & (size < 2.3e13)) & (size < 1e17)  # no 20230105, no 20230105103000
+    is_far = (size > 1e8) & ~((size > 1.8e13) & (size < 2.3e13)) & (size < 9e18)  # no 20230105, no 20230105103000
     if not bool((is_far | (size == 0) | np.isnan(size)).all()):
         return None
-    scale = np.where(size < SECONDS, 1e6, np.where(size < MILLISECONDS, 1e3, 1.0))
+    large = np.where(size < MICROSECONDS, 1.0, 1e-3)
+    scale = np.where(size < SECONDS, 1e6, np.where(size < MILLISECONDS, 1e3, large))
     there = ~np.isnan(size)
     found = np.full(len(values), np.datetime64("NaT"), dtype="datetime64[us]")
     found[there] = np.round(values[there] * scale[there]).astype(np.int64).astype("datetime64[us]")

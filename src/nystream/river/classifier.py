@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
-import numpy as np
-
 from nystream.data.targets import class_names
 from nystream.learners.base import Learner
 from nystream.model import Model
@@ -70,7 +68,8 @@ class KernelClassifier(Named, MiniBatchClassifier):
         """Return the probability of every label seen so far; empty before the first."""
         if self._model is None or not self._labels:
             return {}
-        P = self._model.probabilities(self._asked(x), NEXT)[0]
+        model = self._model
+        P = self._ask(x, lambda row: model.probabilities(row, NEXT))[0]
         return dict(zip(self._labels, P.tolist(), strict=True))
 
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
@@ -89,18 +88,21 @@ class KernelClassifier(Named, MiniBatchClassifier):
 
     def predict_proba_many(self, X: Any) -> Any:
         """Return probabilities as a frame of the same library, with one column per label."""
-        block = self._frame(X)
-        P = np.zeros((len(block), 0)) if self._model is None else self._model.probabilities(block, NEXT)
-        return frames.to_native_frame(dict(zip(self._labels, P.T, strict=True)), like=frames.into_frame(X))
+        like, model = frames.into_frame(X), self._model
+        if model is None:
+            return frames.to_native_frame({}, like=like)
+        P = self._ask_many(X, lambda rows: model.probabilities(rows, NEXT))
+        return frames.to_native_frame(dict(zip(self._labels, P.T, strict=True)), like=like)
 
     def predict_many(self, X: Any) -> Any:
         """Return labels as a series of the same library."""
-        block, labels = self._frame(X), list(self._labels)
-        known = self._model is not None and labels
-        chosen = (
-            [labels[i] for i in self._started().scores(block, NEXT).argmax(axis=1)] if known else [None] * len(block)
-        )
-        return frames.to_native_series(chosen, name=None, like=frames.into_frame(X))
+        like, labels, model = frames.into_frame(X), list(self._labels), self._model
+        if model is None or not labels:
+            chosen: list[Any] = [None] * len(like)
+        else:
+            P = self._ask_many(X, lambda rows: model.scores(rows, NEXT))
+            chosen = [labels[i] for i in P.argmax(axis=1)]
+        return frames.to_native_series(chosen, name=None, like=like)
 
     def _output(self, of: Any) -> Any:
         return of if of is None else class_names([of])[0]

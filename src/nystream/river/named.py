@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import os
-from collections.abc import Hashable, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from nystream.data.inputs import RawBlock, as_block, as_weights
+from nystream.data.places import BadCell
 from nystream.data.schema import Schema
+from nystream.data.values import convert
 from nystream.explain import Importance, Reasons
 from nystream.kernels import Kernel
 from nystream.learners.base import Learner
@@ -37,6 +40,9 @@ __all__ = [
     "frames",
 ]
 
+T = TypeVar("T")
+MEASURED = ("number", "boolean", "time")
+"""Kinds of columns that some values do not fit."""
 NEXT = 1
 """`ahead` of all predictions: in a river loop each row is predicted right before its label is learnt."""
 
@@ -47,7 +53,9 @@ class Named:
 
     While all features are numbers, rows go to the model as numbers in their columns, and new features get columns. With
     the first string or time, rows go to the model as they are from then on, if its learner takes tables: the model
-    tells categories, times and text apart, and new features of any kind get columns.
+    tells categories, times and text apart, and new features of any kind get columns. If a string or a time comes where
+    the feature `a` is a number for good, `a` is missing in this row, and the value goes to a column of its own, `a
+    (text)` or `a (time)`.
     """
 
     _columns: Columns
@@ -72,7 +80,8 @@ class Named:
         """
         if self._model is None:
             raise ValueError("nothing was learnt yet, so there is nothing to explain")
-        return self._model.explain_row(self._asked(x), self._output(of))
+        model, output = self._model, self._output(of)
+        return self._ask(x, lambda row: model.explain_row(row, output))
 
     def _output(self, of: Any) -> Any:
         """Return a class or a target as the model calls it."""
@@ -129,10 +138,49 @@ class Named:
         if w != 1.0:
             self._check_weights(as_weights([w], 1))
         if self._tabular(x):
-            self._learn_table([self._columns.named(x)], [label], None if w == 1.0 else [w], list(x))
+            self._learn_dict(x, label, w)
             return
         row = self._row(x)
         self._started().step(row, label, w)
+
+    def _learn_dict(self, x: Features, label: Any, w: float) -> None:
+        """Learn one row as it is, with values that do not fit their columns in columns of their own."""
+        x = self._parted(x)
+        while True:
+            try:
+                self._learn_table([self._columns.named(x)], [label], None if w == 1.0 else [w], list(x))
+                return
+            except BadCell as error:
+                x = self._apart(x, error)
+
+    def _apart(self, x: Features, error: BadCell) -> Features:
+        """Return x with the value that does not fit its column in another one, or raise the error."""
+        name = next((name for name, text in zip(x, self._columns.named(x), strict=True) if text == error.column), None)
+        other = _other_column(name, None if name is None else x[name])
+        if other is None or other in x or not self._takes_tables:
+            raise error
+        return {**x, name: None, other: x[name]}
+
+    def _parted(self, x: Features) -> Features:
+        """Return x with values that do not fit their columns in other ones, where there are such columns already."""
+        for name, value in list(x.items()):
+            other = _other_column(name, value)
+            if other in self._columns.places and other not in x and not self._fits(name, value):
+                x = {**x, name: None, other: value}
+        return x
+
+    def _fits(self, name: Hashable, value: Any) -> bool:
+        """Return whether a value is of the kind of its column."""
+        schema = None if self._model is None else self._model.schema_
+        column = self._columns.named({name: value})
+        kind = None if schema is None else schema.columns.get(next(iter(column)))
+        if kind not in MEASURED:
+            return True
+        try:
+            convert([value], kind, str(name), format=(schema.formats or {}).get(next(iter(column))) if schema else None)
+        except BadCell:
+            return False
+        return True
 
     def _learn_table(self, rows: Any, labels: Any, weights: Any, names: list[Hashable]) -> None:
         """Learn rows as they are, with columns for new features."""
@@ -150,7 +198,15 @@ class Named:
         weights = as_weights(np.full(n, w) if np.ndim(w) == 0 and w is not None else w, n)
         self._check_weights(weights)
         if n and self._tabular(X):
-            self._learn_table(X, labels, weights, list(frames.into_frame(X).columns))
+            frame = frames.into_frame(X)
+            if not self._are_parted(frame.columns):
+                try:
+                    self._learn_table(X, labels, weights, list(frame.columns))
+                    return
+                except BadCell:
+                    pass
+            for i, x in enumerate(_rows(frame)):
+                self._learn_dict(x, labels[i], 1.0 if weights is None else float(weights[i]))
         elif n:
             block = self._block(X, learn=True)
             self._started().run_scores(block, labels, weights)
@@ -171,8 +227,32 @@ class Named:
 
     def _scores(self, x: Features) -> Array:
         """Return the outputs (1, K) for one row of a model that has learnt something."""
-        assert self._model is not None
-        return self._model.scores(self._asked(x), NEXT)
+        model = self._model
+        assert model is not None
+        return self._ask(x, lambda row: model.scores(row, NEXT))
+
+    def _ask(self, x: Features, question: Callable[[Any], T]) -> T:
+        """Return the answer to a question about one row; a value that does not fit its column does not count there."""
+        x = self._parted(x)
+        while True:
+            try:
+                return question(self._asked(x))
+            except BadCell as error:
+                x = self._apart(x, error)
+
+    def _ask_many(self, X: Any, question: Callable[[Any], Array]) -> Array:
+        """Return the answers to a question about the rows of a frame, exactly as `_ask` for each."""
+        frame = frames.into_frame(X)
+        if not self._are_parted(frame.columns):
+            try:
+                return question(self._frame(X))
+            except BadCell:
+                pass
+        return np.concatenate([self._ask(x, question) for x in _rows(frame)])
+
+    def _are_parted(self, names: Iterable[Hashable]) -> bool:
+        """Return whether some of these features have a second column, for values that do not fit the first."""
+        return any(f"{name} ({kind})" in self._columns.places for name in names for kind in ("text", "time"))
 
     def _asked(self, x: Features) -> Any:
         """Return one row in the form in which the model is asked about it."""
@@ -240,6 +320,17 @@ class Named:
         for kernel in kernels:
             if not np.allclose(kernel(points, points), kernel(wide, wide)):
                 raise TypeError(f"{kernel!r} does not ignore columns of zeros; give every feature in the first row")
+
+
+def _other_column(name: Hashable, value: Any) -> str | None:
+    """Return the column for a value that does not fit the column of its feature; None if the value is refused."""
+    if not isinstance(value, (str, datetime.date)):
+        return None
+    return f"{name} (text)" if isinstance(value, str) else f"{name} (time)"
+
+
+def _rows(frame: Any) -> Iterator[Features]:
+    yield from frame.iter_rows(named=True)
 
 
 def _numbers(frame: Any) -> Array:

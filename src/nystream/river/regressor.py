@@ -27,9 +27,9 @@ class KernelRegressor(Named, MiniBatchRegressor):
     it counts as 0 for every learner. This is exact for the built-in kernels and their features, because a column of
     zeros changes none of their values. A learner whose number of columns cannot grow raises an error when a new feature
     arrives. The default learner also accepts strings and times, from the first row on or later; `nystream.Model`
-    describes how it finds their kinds. `learn_many` gives the same model as `learn_one` for each row. Both take weights
-    `w` if the learner does (the default and least squares do). Several targets are a dict, and so are their
-    predictions.
+    describes how it finds their kinds. A string where a feature is a number counts as one more feature. `learn_many`
+    gives the same model as `learn_one` for each row. Both take weights `w` if the learner does (the default and least
+    squares do). Several targets are a dict, and so are their predictions.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ class KernelRegressor(Named, MiniBatchRegressor):
             if not self._inner.can("predict_interval"):
                 self._inner.predict_interval(np.zeros((1, 1)), coverage)  # says why, and who can
             return -math.inf, math.inf
-        ends = self._model.predict_interval(self._asked(x), coverage, NEXT)
+        model = self._model
+        ends = self._ask(x, lambda row: model.predict_interval(row, coverage, NEXT))
         low, high = (np.reshape(end, -1).tolist() for end in ends)
         if self._targets is None:
             return low[0], high[0]
@@ -90,7 +91,8 @@ class KernelRegressor(Named, MiniBatchRegressor):
             if not self._inner.can("predict_quantile"):
                 self._inner.predict_quantile(np.zeros((1, 1)), q)  # says why, and who can
             return math.nan
-        found = np.reshape(self._model.predict_quantile(self._asked(x), float(q), NEXT), -1).tolist()
+        model = self._model
+        found = np.reshape(self._ask(x, lambda row: model.predict_quantile(row, float(q), NEXT)), -1).tolist()
         return found[0] if self._targets is None else dict(zip(self._targets, found, strict=True))
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
@@ -106,8 +108,8 @@ class KernelRegressor(Named, MiniBatchRegressor):
 
     def predict_many(self, X: Any) -> Any:
         """Return predictions for the rows of a frame, as a series (for several targets a frame) of its library."""
-        block, like = self._frame(X), frames.into_frame(X)
-        P = np.zeros((len(block), 1)) if self._model is None else self._model.scores(block, NEXT)
+        like, model = frames.into_frame(X), self._model
+        P = np.zeros((len(like), 1)) if model is None else self._ask_many(X, lambda rows: model.scores(rows, NEXT))
         if self._targets is None:
             return frames.to_native_series(P[:, 0], name=None, like=like)
         return frames.to_native_frame(dict(zip(self._targets, P.T, strict=True)), like=like)

@@ -71,7 +71,9 @@ def _position(column: Column, names: Sequence[str], source: str) -> int:
             raise ValueError(f"{source} has no column {column!r}; {hint}it has {_listed(names)}")
     place = int(column)
     if not -len(names) <= place < len(names):
-        raise ValueError(f"{source} has no column {place}: it has {len(names)} columns, 0 to {len(names) - 1}")
+        by_place = list(names) == [str(j) for j in range(len(names))]
+        hint = "; if its first line has the names of the columns, say --header (header=True)" if by_place else ""
+        raise ValueError(f"{source} has no column {place}: it has {len(names)} columns, 0 to {len(names) - 1}{hint}")
     return place % len(names)
 
 

@@ -24,7 +24,7 @@ COMPRESSED = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 def unpack(raw: Any, name: str) -> IO[bytes]:
     """Return the content of a binary file. Compression is recognised by the first bytes, not by the name."""
-    start = raw.peek(6)[:6]
+    start = bytes(raw.peek(6)[:6])
     if start.startswith(b"\x1f\x8b"):
         return cast("IO[bytes]", io.BufferedReader(_Gzip(raw)))
     if start.startswith(b"BZh"):
@@ -36,7 +36,10 @@ def unpack(raw: Any, name: str) -> IO[bytes]:
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return cast("IO[bytes]", io.BufferedReader(_Zip(raw, name)))
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # "Unicode text" of spreadsheets
-        return cast("IO[bytes]", io.BufferedReader(_Utf16(raw)))
+        return cast("IO[bytes]", io.BufferedReader(_Utf16(raw, "utf-16")))
+    for encoding, marks, zeros in (("utf-16-le", start[:4:2], start[1:4:2]), ("utf-16-be", start[1:4:2], start[:4:2])):
+        if zeros == b"\0\0" and marks.isascii() and b"\0" not in marks:  # no other text begins with such bytes
+            return cast("IO[bytes]", io.BufferedReader(_Utf16(raw, encoding)))
     return cast("IO[bytes]", raw)
 
 
@@ -70,13 +73,13 @@ class _Gzip(io.RawIOBase):
 
 
 class _Utf16(io.RawIOBase):
-    """UTF-16 text, which says so at its start, as UTF-8."""
+    """UTF-16 text as UTF-8."""
 
     _PIECE = 2**16
 
-    def __init__(self, raw: Any) -> None:
+    def __init__(self, raw: Any, encoding: str) -> None:
         self._raw = raw
-        self._decoder = codecs.getincrementaldecoder("utf-16")()
+        self._decoder = codecs.getincrementaldecoder(encoding)()
         self._found = b""
 
     def readable(self) -> bool:

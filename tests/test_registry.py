@@ -39,7 +39,7 @@ def test_every_place_that_a_learner_needs_is_there(name):
         "src/nystream/registry.py: its family is in FAMILIES": record.family in FAMILIES,
     }
     missing = [place for place, is_there in places.items() if not is_there]
-    missing += [f"src/nystream/persist/tags.py: a row for {kind}, which its files contain" for kind in untagged(record)]
+    missing += [f"src/nystream/registry.py: {kind}, which its files contain, in `parts`" for kind in untagged(record)]
     assert not missing, f"{record.class_name} is not complete:\n" + "\n".join(missing)
 
 
@@ -148,3 +148,9 @@ def test_traits_are_done_and_not_only_told(name):
 def test_defaults_are_those_of_the_signature():
     assert LEARNERS["auto"].defaults["memory"] == "64MB"
     assert tuple(LEARNERS["silk"].defaults) == LEARNERS["silk"].cls._names()
+
+
+def test_settings_of_a_record_are_parameters_of_its_class():
+    for record in LEARNERS.values():
+        assert {*record.settings, *record.task_settings} <= set(record.cls._names())
+        assert (record.members is not None) == ("learners" in record.cls._names())

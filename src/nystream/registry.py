@@ -9,8 +9,8 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -67,6 +67,13 @@ class Record:
     advice : when to take it, in at most four words
     paper : where it was published
     make : builds a small example from the package, for the tests
+    settings : settings of `nystream.model.building.build` that differ from the defaults of the class, for features of
+        norm 1 and targets of unit scale
+    task_settings : more of them where a learner is built for a task, on a stream that nobody has seen before
+    members : the learners that it combines in `build`, made from the package and a feature map
+    shrinks : whether it predicts values near 0 for unusual rows, so that labels should have mean 0
+    scales_inputs : whether it brings columns to one scale by itself
+    parts : the classes of its own that model files contain: tag, module and class below `nystream`
     grows : whether memory grows without a limit on a hard stream
     experiments : experiments of `nystream reproduce` that it takes part in
     """
@@ -81,6 +88,12 @@ class Record:
     advice: str
     paper: str
     make: Callable[[Any], Any]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    task_settings: Mapping[str, Any] = field(default_factory=dict)
+    members: Callable[[Any, Any], list[Any]] | None = None
+    shrinks: bool = False
+    scales_inputs: bool = False
+    parts: Mapping[str, str] = field(default_factory=dict)
     grows: bool = False
     experiments: tuple[str, ...] = ()
 
@@ -101,6 +114,11 @@ class Record:
         return f"{'learner' if folder == 'learners' else folder}/{self.name}"
 
     @property
+    def tags(self) -> dict[str, str]:
+        """The tags of the class and of its parts, with module and class below `nystream`."""
+        return {self.tag: self.path, **self.parts}
+
+    @property
     def is_live(self) -> bool:
         """Whether a bound is computed while the learner runs."""
         return self.guarantee.endswith("live")
@@ -114,6 +132,10 @@ class Record:
     def example(self) -> Any:
         """A small learner, not trained."""
         return self.make(importlib.import_module("nystream"))
+
+    def combined(self, features: Any) -> list[Any]:
+        """Return the learners that `build` combines on a feature map."""
+        return [] if self.members is None else self.members(importlib.import_module("nystream"), features)
 
     @property
     def summary(self) -> str:
@@ -159,12 +181,20 @@ def list_learners(task: str | None = None) -> list[Record]:
     return [record for record in LEARNERS.values() if task is None or task in record.tasks]
 
 
+UNIT: dict[str, Any] = {"lam": 0.01}
+"""A ridge for features of norm 1 and targets of unit scale."""
+
+
 def _gaussian(ny: Any) -> Any:
     return ny.Gaussian(0.7)
 
 
 def _aggregate(ny: Any) -> Any:
     return ny.Aggregate([ny.PKAWV(ny.Taylor(_gaussian(ny), degree=3), lam=10.0**k) for k in range(-2, 2)], bound=3.0)
+
+
+def _ridges(ny: Any, features: Any) -> list[Any]:
+    return [ny.PKAWV(features, lam=10.0**k) for k in range(-3, 3)]
 
 
 def _mixture(ny: Any) -> Any:
@@ -195,6 +225,8 @@ _RECORDS = [
         advice="a regret guarantee",
         paper=_JEZEQUEL,
         make=lambda ny: ny.PKAWV(ny.Taylor(_gaussian(ny), degree=4), lam=0.1),
+        settings=UNIT,
+        shrinks=True,
         experiments=(
             "pkawv-table1",
             "pkawv-exponents",
@@ -215,6 +247,7 @@ _RECORDS = [
         advice="merging, unlearning",
         paper=_JEZEQUEL,
         make=lambda ny: ny.PKRR(ny.Taylor(_gaussian(ny), degree=4), lam=0.1),
+        settings=UNIT,
     ),
     Record(
         "nystrom-pkawv",
@@ -227,6 +260,8 @@ _RECORDS = [
         advice="any kernel",
         paper=_JEZEQUEL,
         make=lambda ny: ny.NystromPKAWV(_gaussian(ny), lam=0.1, beta=100.0, seed=0),
+        settings=UNIT,
+        shrinks=True,
         experiments=("pkawv-table1", "pkawv-figure2", "pkawv-figure4"),
     ),
     Record(
@@ -240,6 +275,7 @@ _RECORDS = [
         advice="any kernel",
         paper=_JEZEQUEL,
         make=lambda ny: ny.NystromPKRR(_gaussian(ny), lam=0.1, beta=100.0, seed=0),
+        settings=UNIT,
     ),
     Record(
         "kernel-awv",
@@ -252,6 +288,8 @@ _RECORDS = [
         advice="short streams",
         paper=_JEZEQUEL + "; Gammerman, Kalnishkan, Vovk 2004",
         make=lambda ny: ny.KernelAWV(_gaussian(ny), lam=0.1),
+        settings=UNIT,
+        shrinks=True,
         grows=True,
         experiments=("pkawv-exponents", "pkawv-figure1", "pkawv-figure3"),
     ),
@@ -266,6 +304,7 @@ _RECORDS = [
         advice="short streams",
         paper="Zhdanov, Kalnishkan 2010",
         make=lambda ny: ny.KernelRidge(_gaussian(ny), lam=0.1),
+        settings=UNIT,
         grows=True,
     ),
     Record(
@@ -291,6 +330,8 @@ _RECORDS = [
         advice="probabilities",
         paper="Jezequel, Gaillard, Rudi 2020",
         make=lambda ny: ny.AIOLI(ny.Fourier(_gaussian(ny), 40, seed=0), lam=0.1),
+        settings=UNIT,
+        parts={"solver/aioli": "solvers.aioli:AIOLI"},
     ),
     Record(
         "gaf",
@@ -303,6 +344,8 @@ _RECORDS = [
         advice="few classes",
         paper="Jezequel, Gaillard, Rudi 2021",
         make=lambda ny: ny.GAF(ny.Fourier(_gaussian(ny), 40, seed=0), lam=0.1),
+        settings=UNIT,
+        parts={"solver/gaf": "solvers.gaf:GAF"},
     ),
     Record(
         "sketched-ons",
@@ -353,6 +396,7 @@ _RECORDS = [
         advice="an unknown setting",
         paper="Vovk 2001; Cesa-Bianchi, Lugosi 2006",
         make=_aggregate,
+        members=_ridges,
     ),
     Record(
         "pros-n-kons",
@@ -365,6 +409,7 @@ _RECORDS = [
         advice="curved, any kernel",
         paper=_CALANDRIELLO + " (NIPS)",
         make=lambda ny: ny.ProsNKons(_gaussian(ny), mu=0.5, clip=2.0, seed=0),
+        task_settings={"warm": True},  # else it starts again with every atom
     ),
     Record(
         "streaming-gp",
@@ -377,6 +422,7 @@ _RECORDS = [
         advice="densities, intervals",
         paper="Snelson, Ghahramani 2006",
         make=lambda ny: ny.StreamingGP(_gaussian(ny), widths=(0.5, 1.0), lam=(0.01, 0.1), landmarks=20),
+        shrinks=True,
     ),
     Record(
         "krls",
@@ -535,6 +581,7 @@ _RECORDS = [
         advice="reference",
         paper="Dai, Xie, He, Liang, Raj, Balcan, Song 2014",
         make=lambda ny: ny.DoublySGD(_gaussian(ny), step=5.0, block=4, seed=0),
+        task_settings={"step": 20.0, "t0": 50},  # else it has hardly moved after a thousand rows
         grows=True,
     ),
     Record(
@@ -694,6 +741,7 @@ _RECORDS = [
         advice="changing regimes",
         paper="Herbster, Warmuth 1998",
         make=_mixture,
+        members=_ridges,
     ),
     Record(
         "auto",
@@ -706,6 +754,7 @@ _RECORDS = [
         advice="start here",
         paper="stacked online experts, this package",
         make=_auto,
+        scales_inputs=True,
     ),
     Record(
         "baseline",
@@ -718,6 +767,8 @@ _RECORDS = [
         advice="a fast first model",
         paper="ridge on random Fourier features (Rahimi, Recht 2007)",
         make=lambda ny: ny.Baseline(dim=60),
+        scales_inputs=True,
+        parts={"baseline/scaled-features": "learners.baseline:ScaledFeatures"},
     ),
 ]
 

@@ -94,7 +94,7 @@ def test_metrics_of_intervals_and_quantiles_are_the_ends():
     assert_array_equal(model.predict_quantile(X[:5], 0.9), high)
     assert_array_equal(model.predict_quantile(X[:5], 0.5), model.predict(X[:5]))
     assert Coverage(0.8).levels == pytest.approx((0.1, 0.9))
-    with pytest.raises(ValueError, match=r"q must be in \(0, 1\), got 1"):
+    with pytest.raises(ValueError, match="q must be a number greater than 0 and less than 1, or a list of such, got 1"):
         model.predict_quantile(X[:5], 1)
     with pytest.raises(ValueError, match="coverage must be"):
         model.predict_interval(X[:5], 1.0)

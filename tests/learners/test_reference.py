@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from reference import reference
 
 from laws import Variant
 from nystream import (
@@ -23,7 +24,7 @@ from nystream import (
 )
 from nystream.dictionary.budget import DROPS
 from nystream.dictionary.plain import PlainExpansion
-from nystream.learners.families.expansion import ExpansionLearner, reference
+from nystream.learners.families.expansion import ExpansionLearner
 from nystream.losses import LOSSES, Hinge, StructuredHinge
 from variants import VARIANTS
 from variants.parts import OwnKernel, OwnLoss

@@ -136,5 +136,5 @@ def test_what_needs_data_is_refused_before_the_first_row():
     model.run(np.zeros((1, 2)), [1.0])
     with pytest.raises(ValueError, match="y must have 2 numbers, one for each row"):
         model.log_density(np.zeros((2, 2)), [1.0])
-    with pytest.raises(ValueError, match=r"q must be in \(0, 1\), got 1"):
+    with pytest.raises(ValueError, match="q must be a number greater than 0 and less than 1, or a list of such, got 1"):
         model.predict_quantile(np.zeros((1, 2)), 1)

@@ -10,11 +10,12 @@ from types import ModuleType
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from reference import reference
 
 from laws import LAWS, Variant
 from nystream import KORS, Fourier, Gaussian
 from nystream.learners.base import Learner
-from nystream.learners.families.expansion import ExpansionLearner, reference
+from nystream.learners.families.expansion import ExpansionLearner
 from nystream.learners.families.feature import FeatureLearner
 
 PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"

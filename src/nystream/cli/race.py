@@ -16,11 +16,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
+from nystream import streams
 from nystream.cli import options as opt
 from nystream.cli import pages
 from nystream.cli.cleaning import checked_policy, naming_the_option
 from nystream.cli.main import INTERRUPTED
-from nystream.cli.races import demo_races
 from nystream.cli.rows import DATASET, StreamSource, dense_up_to, open_rows
 from nystream.cli.source import ParsedSource, open_source
 from nystream.cli.stopping import raise_kept
@@ -32,11 +32,14 @@ from nystream.model.building import build
 from nystream.registry import find
 from nystream.runtime.blas import single_threaded
 from nystream.runtime.processes import processes
+from nystream.streams import Stream
 
 __all__ = ["race"]
 
 FIELD = "auto,pkawv,pkrr,ons,fogd"
 """The default learners of a race: Auto, and one of each family with bounded memory."""
+DEMO_ROWS = 4000
+"""Enough for the orders to settle, few enough for the exact kernel learner to take part."""
 TITLES = {
     "of_mean": "of mean",
     "of_last": "of last",
@@ -80,7 +83,7 @@ def race(
     out.mkdir(parents=True, exist_ok=True)  # check before the race
     pages.check(report)
     if demo:
-        for name, stream, rivals in demo_races():
+        for name, stream, rivals in _demo_races():
             page = None if report is None else report.with_stem(f"{report.stem}-{name}")
             _race(console, name, open_source(StreamSource(stream)), rivals, None, dim, seed, every, out, page, at_once)
         return
@@ -252,3 +255,22 @@ def _cell(value: float, column: str) -> str:
     if math.isnan(value):
         return "-"
     return f"{value:,.0f}" if column in ("size", "bytes", "rows_per_second") else f"{value:.4g}"
+
+
+def _demo_races() -> list[tuple[str, Stream, list[str]]]:
+    """Return name, stream and learners of each built-in race; nothing is downloaded."""
+    races = [
+        (
+            "friedman-drift",
+            streams.friedman(DEMO_ROWS, drift="abrupt", at=DEMO_ROWS // 2, seed=0).standardize(),
+            ["auto", "pkawv", "pkrr", "kernel-ridge", "ons", "fogd"],
+        )
+    ]
+    try:
+        datasets = importlib.import_module("sklearn.datasets")
+    except ModuleNotFoundError:
+        print("nystream: the digits race needs scikit-learn: pip install 'nystream[sklearn]'", file=sys.stderr)
+        return races
+    X, y = datasets.load_digits(return_X_y=True)
+    digits = streams.arrays(X / 16.0, y.astype(float)).shuffle(0)
+    return [*races, ("digits", digits, ["auto", "pkrr", "kernel-awv", "fogd"])]

@@ -8,6 +8,7 @@ import numpy as np
 
 from nystream.compose.levels import FixedStep, ManySteps
 from nystream.compose.wrapper import Wrapper
+from nystream.data.inputs import as_levels
 from nystream.learners.base import Learner
 from nystream.runtime.params import at_least, checked_ahead, one_of, positive
 from nystream.runtime.types import Array
@@ -105,9 +106,7 @@ class Conformal(Wrapper):
 
     def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
         """Return quantiles as ends of intervals: q is an end of the interval of coverage |2 q - 1|."""
-        levels = np.atleast_1d(np.asarray(q, dtype=float))
-        if not (np.isfinite(levels).all() and (levels > 0).all() and (levels < 1).all()):
-            raise ValueError(f"q must be in (0, 1), got {q!r}")
+        levels = as_levels(q)
         P, radius = self._around(X, np.abs(2 * levels - 1), ahead)
         signs = np.sign(levels - 0.5)
         found = [self._outward(P if not sign else P + sign * r) for sign, r in zip(signs, radius, strict=True)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from nystream.data.inputs import as_levels
 from nystream.dictionary.growing import DistantAtoms
 from nystream.kernels.base import Kernel
 from nystream.learners.base import Learner
@@ -152,9 +153,7 @@ class StreamingGP(Learner):
     def predict_quantile(self, X: Any, q: Any, ahead: int | None = None) -> Array:
         """Return quantiles of the predictive distributions: (n,), or (n, levels) for a list of levels."""
         checked_ahead(ahead)
-        levels = np.atleast_1d(np.asarray(q, dtype=float))
-        if not (np.isfinite(levels).all() and (levels > 0).all() and (levels < 1).all()):
-            raise ValueError(f"q must be in (0, 1), got {q!r}")
+        levels = as_levels(q)
         found = self._quantiles(*self._components(self._asked(X)), levels)
         return found[:, 0] if np.ndim(q) == 0 else found
 

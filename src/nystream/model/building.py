@@ -6,22 +6,13 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nystream.auto.learner import Auto
 from nystream.compose.encoded import Encoded
 from nystream.compose.standardized import Standardized
 from nystream.compose.targets import StandardizedTarget
 from nystream.data.batch import NUMERIC
 from nystream.features import Fourier
 from nystream.kernels import Gaussian
-from nystream.learners.aioli import AIOLI
 from nystream.learners.base import Learner
-from nystream.learners.baseline import Baseline
-from nystream.learners.families.least_squares import LeastSquares
-from nystream.learners.gaf import GAF
-from nystream.learners.kernel_awv import KernelAWV
-from nystream.learners.nystrom_pkawv import NystromPKAWV
-from nystream.learners.pkawv import PKAWV
-from nystream.learners.streaming_gp import StreamingGP
 from nystream.model.tasks import for_task
 from nystream.registry import DEFAULT, Record, find
 
@@ -29,14 +20,8 @@ __all__ = ["build"]
 
 CLIP = 3.0
 """Bound on predictions of standardised targets, for learners that need one."""
-SHRINKING = (PKAWV, NystromPKAWV, KernelAWV, StreamingGP)
-"""Learners that predict values near 0 for unusual rows, so that labels should have mean 0."""
-STARTS: dict[str, dict[str, Any]] = {
-    "pros-n-kons": {"warm": True},  # else it starts again with every atom
-    "doubly-sgd": {"step": 20.0, "t0": 50},  # else it has hardly moved after a thousand rows
-}
-"""Settings for unknown streams that differ from a learner's defaults."""
 TRUE, FALSE = ("yes", "true", "on", "1"), ("no", "false", "off", "0")
+"""Words for the values of a boolean setting."""
 
 
 def build(
@@ -78,10 +63,10 @@ def build(
         return learner
     if task == "regression" and learner.labels != "real":
         learner = _of_numbers(record, learner, settings)
-    if task == "regression" and standardize and _takes_unit_targets(learner):
+    if task == "regression" and standardize and _takes_unit_targets(record, learner):
         learner = StandardizedTarget(learner, bound=learner.get_params(deep=False).get("clip"))
     learner = for_task(learner, task, 1)
-    if standardize and kinds is not None and not issubclass(record.cls, (Auto, Baseline)):
+    if standardize and kinds is not None and not record.scales_inputs:
         learner = Standardized(learner)
     if kinds is None:
         return learner if learner.takes_sparse else Encoded(learner, experts=True)
@@ -100,9 +85,9 @@ def _without_labels(record: Record, settings: dict[str, Any]) -> dict[str, Any]:
     return {"loss": "novelty", **settings}
 
 
-def _takes_unit_targets(learner: Learner) -> bool:
+def _takes_unit_targets(record: Record, learner: Learner) -> bool:
     """Return whether the learner needs targets of unit scale: its steps or bounds assume it, or it shrinks to 0."""
-    return type(learner) in SHRINKING or any(name in learner.get_params(deep=False) for name in ("loss", "bound"))
+    return record.shrinks or any(name in learner.get_params(deep=False) for name in ("loss", "bound"))
 
 
 def _constructed(
@@ -130,14 +115,11 @@ def _defaults(record: Record, task: str | None, sigma: float, dim: int, seed: in
         found["kernel"] = Gaussian(sigma)
     if "features" in names and names["features"].default in (inspect.Parameter.empty, None):
         found["features"] = Fourier(Gaussian(sigma), dim, seed=seed)
-    if "lam" in names and issubclass(record.cls, (LeastSquares, AIOLI, GAF)):
-        found["lam"] = 0.01  # for features of norm 1 and targets of unit scale
     if "clip" in names and task == "regression" and names["clip"].default is not None:
         found["clip"] = CLIP
-    if "learners" in names:
-        features = Fourier(Gaussian(sigma), dim, seed=seed)
-        found["learners"] = [PKAWV(features, lam=10.0**k) for k in range(-3, 3)]
-    found |= STARTS.get(record.name, {}) if task is not None else {}
+    if record.members is not None:
+        found["learners"] = record.combined(Fourier(Gaussian(sigma), dim, seed=seed))
+    found |= record.settings if task is None else {**record.settings, **record.task_settings}
     found |= {key: value for key, value in {"seed": seed, "dim": dim, "max_atoms": dim}.items() if key in names}
     for key in record.cls._names():  # a budget, a bound: what has no default is that of the example
         if names[key].default is inspect.Parameter.empty:

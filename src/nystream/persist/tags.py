@@ -1,7 +1,8 @@
 """The tags of classes in model files. A tag stays the same when a class moves to another module.
 
-The tags of learners are in the registry. Every other class that a file can contain has exactly one row here. Moving or
-renaming a class changes the right side of its row. The left side is in files and is never changed or reused.
+The tags of learners, and of classes that only one learner uses, are in the records of the registry. Every other class
+that a file can contain has exactly one row here. Moving or renaming a class changes the right side of its row. The left
+side is in files and is never changed or reused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from nystream.registry import LEARNERS
 
 __all__ = ["TAGS", "class_of", "tag_of"]
 
-TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} | {
+TAGS = {tag: f"nystream.{path}" for record in LEARNERS.values() for tag, path in record.tags.items()} | {
     "model/model": "nystream.model.model:Model",
     "model/first-rows": "nystream.model.first_rows:FirstRows",
     "model/recent": "nystream.model.recent:Recent",
@@ -54,7 +55,6 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/ridge": "nystream.auto.experts:Ridge",
     "auto/laplacian-ridge": "nystream.auto.experts:LaplacianRidge",
     "auto/laplacian-view": "nystream.auto.views:LaplacianView",
-    "baseline/scaled-features": "nystream.learners.baseline:ScaledFeatures",
     "auto/steady": "nystream.auto.steady:Steady",
     "auto/steady-classes": "nystream.auto.steady:ClassStack",
     "auto/steady-numbers": "nystream.auto.steady:NumberStack",
@@ -110,11 +110,9 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "video/pixels": "nystream.video.pixels:Pixels",
     "learner/translator": "nystream.learners.translator:Translator",
     "learner/token-experts": "nystream.learners.token_experts:TokenExperts",
-    "solver/aioli": "nystream.solvers.aioli:AIOLI",
     "solver/awv": "nystream.solvers.awv:AWV",
     "solver/factored": "nystream.solvers.factored:Factored",
     "solver/forgetting": "nystream.solvers.forgetting:Forgetting",
-    "solver/gaf": "nystream.solvers.gaf:GAF",
     "solver/meter": "nystream.solvers.meter:Meter",
     "solver/nested-awv": "nystream.solvers.nested_awv:NestedAWV",
     "solver/ogd": "nystream.solvers.ogd:OGD",

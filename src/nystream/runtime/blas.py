@@ -3,6 +3,10 @@
 NumPy and SciPy bring an OpenBLAS each. NumPy's computes matrix products, SciPy's computes decompositions and the
 `dgemm` of the compiled core. Both use one thread per core by default, and the number of threads may change the last
 bits of a product.
+
+threadpoolctl is not used, for three reasons. Its limits do not count their callers: if two threads are inside a limit,
+the first to leave restores the number while the other still computes. Its import and its search through all loaded
+libraries would delay every short run of the command line. And the base install needs only NumPy, SciPy and safetensors.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from nystream.data.inputs import as_levels
 from nystream.runtime.params import checked_ahead
 from nystream.serve import forecasting, metrics, openapi, pages, routes_admin
 from nystream.serve.app import HEADERS, Call, Handler, Host, answered, endpoint, refuse_on_replica
@@ -153,10 +154,10 @@ def _levels(value: Any) -> list[float] | None:
     if value is None or value is False:
         return None
     try:
-        found = [float(part) for part in (value.split(",") if isinstance(value, str) else value)]
+        found = as_levels([float(part) for part in (value.split(",") if isinstance(value, str) else value)]).tolist()
     except (TypeError, ValueError):
         found = []
-    if not found or len(found) > MOST_LEVELS or not all(0 < q < 1 for q in found):
+    if not 0 < len(found) <= MOST_LEVELS:
         raise Refusal(422, f"quantiles must be up to {MOST_LEVELS} numbers between 0 and 1, got {value!r:.60}")
     return found
 

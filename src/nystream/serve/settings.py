@@ -113,8 +113,6 @@ class Settings:
     log_requests: bool = False
     limits: Limits = field(default_factory=Limits)
     retention: Retention = field(default_factory=Retention)
-    acknowledge_early: bool = False
-    """Answer before the commit: wrong on purpose, for the negative control of the kill test."""
     synchronous: str = "FULL"
     """SQLite's setting; anything else is for the negative control of the fsync test."""
 

@@ -341,8 +341,6 @@ class Writer:
         store = self.store
         results: list[tuple[Any, Any]] = []
         ready: list[Command] = []
-        if store.settings.acknowledge_early:
-            self._answer([(command.future, b'{"event": 0}') for command in batch], [])
         try:
             with store.log.transaction():
                 store.write_pending(time.time())

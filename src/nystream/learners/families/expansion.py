@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from nystream.learners.families.loss import LossLearner
 from nystream.runtime.params import one_of
 from nystream.runtime.types import DTYPES, Array
 
-__all__ = ["ExpansionLearner", "Loop", "checked_dtype", "reference"]
+__all__ = ["ExpansionLearner", "Loop", "checked_dtype"]
 
 
 class Loop(Protocol):
@@ -52,9 +52,9 @@ class ExpansionLearner(LossLearner, Averaging):
 
     A subclass defines one round in Python, `_round`, the specification as in the paper. `_loop` returns the compiled
     rounds on the same arrays, which are used in practice. It is called whenever the arrays are new (start, growth,
-    restore). `reference(learner)` runs the Python rounds, and tests compare both. A block gives the same as the loop of
-    `step`: its kernel rows come from one product and are corrected for points that enter or leave inside the block.
-    `_limits` returns the budget. Learners with single precision set `dtype` (`checked_dtype`).
+    restore). `tests/helpers/reference.py` runs the Python rounds, and tests compare both. A block gives the same as the
+    loop of `step`: its kernel rows come from one product and are corrected for points that enter or leave inside the
+    block. `_limits` returns the budget. Learners with single precision set `dtype` (`checked_dtype`).
     """
 
     weighted: ClassVar[bool] = True
@@ -63,7 +63,7 @@ class ExpansionLearner(LossLearner, Averaging):
     dtype: str = "float64"
     expansion_: Expansion
     budget_: Budget
-    _in_python: bool = False  # see `reference`
+    _in_python: bool = False  # set by tests that compare with the Python rounds
 
     @property
     def multi_output(self) -> bool:
@@ -153,28 +153,6 @@ class ExpansionLearner(LossLearner, Averaging):
         super()._restore(state)
         if "expansion_" in state:
             self._bind()
-
-
-_Learner = TypeVar("_Learner", bound=ExpansionLearner)
-
-
-def reference(learner: _Learner) -> _Learner:
-    """Return a new learner with equal parameters that runs the Python rounds of its class: slow, but readable.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from nystream.kernels import Gaussian
-    >>> from nystream.learners import NORMA
-    >>> from nystream.learners.families.expansion import reference
-    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(50, 2))
-    >>> y, model = np.sign(X[:, 0]), NORMA(Gaussian(0.5), budget=20)
-    >>> bool(np.allclose(reference(model).run(X, y), model.run(X, y), rtol=1e-12))
-    True
-    """
-    twin = learner.clone()
-    twin._in_python = True
-    return twin
 
 
 def checked_dtype(dtype: Any, kernel: Kernel) -> str:

@@ -106,9 +106,12 @@ def first_alone(evidence: list[detectors.Evidence], part: slice) -> hedge.Strong
 
 see, targets_of, start = detectors.RankDetector.see, mixture.Mixture._targets_of, mixture.Mixture.start
 OFF: dict[str, Callable[[], Any]] = {
+    "re-estimated change point": lambda: patch.object(
+        succession.Succession, "_estimate_again", lambda _, phase, *__: phase.since
+    ),
     "row of the first small p-value": lambda: patch.object(detectors.RankDetector, "change_point", from_bet),
     "archive": lambda: patch.object(archive.Archive, "copy", lambda *_: None),
-    "hedge": lambda: patch.object(succession, "hedge_rows", lambda *given: (given[-1], None)),
+    "hedge": lambda: patch.object(succession.Succession, "hedge", lambda *_: None),
     "odds by how large losses are": lambda: patch.object(succession, "odds", lambda *_: hedge.HEDGE.odds),
     "steady experts begin hedges": lambda: patch.object(handler, "stronger", first_alone),
     "usual squares": lambda: patch.object(mixture.Mixture, "start", without_usual),

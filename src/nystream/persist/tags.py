@@ -61,7 +61,6 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/steady-judge": "nystream.auto.steady:Judge",
     "auto/steady-line": "nystream.auto.linear:LinearMoments",
     "auto/steady-memory": "nystream.auto.steady:LongMemory",
-    "auto/steady-snapshot": "nystream.auto.steady:Snapshot",
     "auto/stack": "nystream.auto.stack:Stack",
     "auto/targets": "nystream.auto.targets:Targets",
     "auto/view": "nystream.auto.views:View",

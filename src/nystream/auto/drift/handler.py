@@ -130,7 +130,7 @@ class DriftHandler(Params):
             size = None if detection is None else self._size_of_candidate(detection, course)
             if detection is not None and size is not None:
                 self._begin(course, detection, size)
-            elif succession.next_check(course.t - 1) == course.t:
+            elif not succession.begin_again(course) and succession.next_check(course.t - 1) == course.t:
                 self._decide(course)
         self.count_ = course.end
         self.detectors_.inputs_.alert_ = course.shifts[-1][:3]

@@ -23,6 +23,8 @@ FIRST_AGE = (100, 10)
 RATE = 0.05
 """Rate of the running means of squared losses."""
 TINY = 1e-300
+EXACT = 1e-12
+"""Losses count as at least this part of the labels' variance when likelihoods are compared."""
 LEAST = 1e-6
 """Probabilities below this count as this in losses and in the stack."""
 
@@ -153,6 +155,26 @@ class Mixture(Params):
             P, carried = mix_fading(self._targets_of(inputs, T, weights), T, *known)
         self.age_ += len(Y)
         return P, carried
+
+    def gains_of_old(self, old: Array, Y: Array, usual: Array | None) -> Array:
+        """Return (n,) log likelihoods of the first rows by the incumbent, less those by the few-row ridge.
+
+        old : (n, K) predictions of the incumbent. The ridge predicts each row from the others.
+        usual : (K,) mean squared losses of the incumbent before the change.
+        """
+        missing, variances = self.few_row_.left_out(len(Y))
+        if usual is None:
+            right = Y.astype(np.intp)
+            few_row_ridge = np.take_along_axis(self.few_row_.without(missing, Y[:, 0]), right, axis=1)
+            own = np.exp(np.take_along_axis(old, right, axis=1))
+            return np.asarray(np.log(np.maximum(own, LEAST) / np.maximum(few_row_ridge, LEAST))[:, 0])
+        before = np.maximum(usual / self.scale_**2, EXACT)
+        with np.errstate(over="ignore", invalid="ignore"):  # then nothing is clear
+            squares = missing**2 / variances[:, None]
+            units = np.maximum(squares[len(Y) // 2 :].mean(axis=0), EXACT)
+            few_row_ridge = squares / units + np.log(units * variances[:, None])
+            own = ((old - Y) / self.scale_) ** 2 / before + np.log(before)
+            return np.asarray((few_row_ridge - own).sum(axis=1) / 2)
 
     def predict(self, inputs: Inputs) -> tuple[Array, Array]:
         """Predict rows whose labels are not known. Pure."""

@@ -35,7 +35,6 @@ TAGS = {record.tag: f"nystream.{record.path}" for record in LEARNERS.values()} |
     "auto/hedge": "nystream.auto.drift.hedge:Hedge",
     "auto/comparing": "nystream.auto.drift.states:Comparing",
     "auto/history": "nystream.auto.drift.history:History",
-    "auto/detectors": "nystream.auto.drift.handler:Detectors",
     "auto/label-filter": "nystream.auto.labels:LabelFilter",
     "auto/output-stages": "nystream.auto.outputs:OutputStages",
     "auto/persistence": "nystream.auto.outputs:PersistenceStage",

@@ -214,7 +214,7 @@ MECHANISMS: dict[str, Off] = {
         for decay, lam in STACKERS
     },
     "plain aggregation as a member": Off((stack.Stack, "run", _without_aggregation)),
-    "last label as a member": Off((stack.Stack, "start", _without_last), tables="persistence"),
+    "last class as a member": Off((stack.Stack, "start", _without_last), tables="persistence", only="classes"),
     "persistence stage": Off((pipeline.OutputStages, "start", _without_stage("persistence_")), tables="persistence"),
     "recalibration": Off((pipeline.OutputStages, "start", _without_stage("recalibration_")), only="classes"),
     "first labels move the mixtures less": Off((stack, "EARLY", 0), **LABELS),
@@ -240,7 +240,8 @@ MECHANISMS: dict[str, Off] = {
 }
 TITLES = {
     "plain aggregation as a member": "plain aggregation in the stack",
-    "last label as a member": "persistence forecast in the stack",
+    "last class as a member": "persistence forecast in the stack of classes",
+    "last label as a member": "persistence forecast in the stack of numbers",
     "first labels move the mixtures less": "smaller steps of the mixtures for the first labels",
     "tournament for the large ridge's view": "choice of the large ridge's view",
     "again: early test for heavy tails": "winsorising again: early test for heavy tails",

@@ -79,15 +79,7 @@ def no_shifts(own: inputs.InputDetector, *_: Any) -> list[inputs.Shift]:
 def flat_line(own: mixture.Mixture, inputs_: mixture.Inputs, *labels: Any) -> tuple[np.ndarray, ...]:
     """Members of the mixture, with what the incumbent predicts in place of the line."""
     members = list(targets_of(own, inputs_, *labels))
-    members[3 if own.has_candidate else 1] = members[0]
-    return tuple(members)
-
-
-def without_stack(own: mixture.Mixture, inputs_: mixture.Inputs, *labels: Any) -> tuple[np.ndarray, ...]:
-    """Members of the mixture of targets, with what the candidate predicts in place of the stack."""
-    members = list(targets_of(own, inputs_, *labels))
-    if own.has_candidate:
-        members[2] = members[1]
+    members[2 if own.has_candidate else 1] = members[0]
     return tuple(members)
 
 
@@ -106,13 +98,15 @@ def first_alone(evidence: list[detectors.Evidence], part: slice) -> hedge.Strong
 
 see, targets_of, start = detectors.RankDetector.see, mixture.Mixture._targets_of, mixture.Mixture.start
 OFF: dict[str, Callable[[], Any]] = {
+    "re-estimated change point": lambda: patch.object(
+        succession.Succession, "_estimate_again", lambda _, phase, *__: phase.since
+    ),
     "row of the first small p-value": lambda: patch.object(detectors.RankDetector, "change_point", from_bet),
     "archive": lambda: patch.object(archive.Archive, "copy", lambda *_: None),
-    "hedge": lambda: patch.object(succession, "hedge_rows", lambda *given: (given[-1], None)),
+    "hedge": lambda: patch.object(succession.Succession, "hedge", lambda *_: None),
     "odds by how large losses are": lambda: patch.object(succession, "odds", lambda *_: hedge.HEDGE.odds),
     "steady experts begin hedges": lambda: patch.object(handler, "stronger", first_alone),
     "usual squares": lambda: patch.object(mixture.Mixture, "start", without_usual),
-    "stack of incumbent and candidate": lambda: patch.object(mixture.Mixture, "_targets_of", without_stack),
     "few-row ridge around the last rows": lambda: patch.object(succession, "centred", lambda where, _: where),
     "few-row ridge": lambda: patch.object(pipeline, "MOST_FEW", 1),
     "line": lambda: patch.object(mixture.Mixture, "_targets_of", flat_line),

@@ -53,7 +53,7 @@ def stepped(X: np.ndarray, y: np.ndarray, memory: str, bar: float | None) -> tup
         model.step(x, label)
         seconds[i] = time.process_time() - begun[0], time.perf_counter() - begun[1]
         if not i and bar is not None and model.pipeline_.drift_ is not None:
-            model.pipeline_.drift_.detectors_.loss_.bar = model.pipeline_.drift_.detectors_.steady_.bar = bar
+            model.pipeline_.drift_.loss_.bar = model.pipeline_.drift_.steady_.bar = bar
     return model, seconds
 
 

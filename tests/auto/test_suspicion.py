@@ -12,42 +12,45 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from nystream import Auto
 from nystream.auto.drift.detectors import Evidence, RankDetector
-from nystream.auto.drift.hedge import HEDGE, hedge_rows, odds, stronger
+from nystream.auto.drift.hedge import HEDGE, odds, stronger
 from nystream.auto.drift.inputs import centred, location
 from nystream.auto.drift.mixture import Inputs, Mixture
+from nystream.auto.drift.succession import Succession
 from nystream.auto.recipe import Recipe
 
 SIZES = {"landmarks": 15, "big": 30, "small": 10, "rough": 30, "change": 20, "window": 30, "metric": 50}
 SMALL = Recipe((1, 2, 5, 20, 60, 200), ring=500, refresh=100, block=64, **SIZES)
 
 
-def covered(levels, left, cuts):
+def covered(levels, left, cuts, monkeypatch):
     """Rows that a mixture predicted, and the rows up to which those that were begun had learnt."""
     n, begun = len(levels), []
     alarm = RankDetector(False, n)
     alarm.start()
     evidence = [Evidence(np.array(levels), np.array(left)), Evidence(np.zeros(n), np.zeros(n, dtype=np.int64))]
-    hedge, shown = None, (np.zeros((n, 1)), None)
+    course = SimpleNamespace(since=0, shown=(np.zeros((n, 1)), None))
 
-    def begin(since, end):
+    def begin(self, course, since, end):
         begun.append(end)
         return SimpleNamespace(number=len(begun))
 
-    def mixed(mixture, part):
+    def mixed(self, course, part, mixture):
         return np.full((part.stop - part.start, 1), float(mixture.number)), None
 
+    monkeypatch.setattr(Succession, "_mixture_for_hedge", begin)
+    monkeypatch.setattr(Succession, "_mixed", mixed)
+    succession = Succession(False, 100, 10, 300, 0, 0)
+    succession.start(1, None)
     for i, j in zip([0, *cuts], [*cuts, n], strict=True):
-        part = slice(i, j)
-        near = stronger(evidence, part)
-        shown, hedge = hedge_rows(hedge, part, 0, near, [alarm, alarm], begin, mixed, shown)
-    return shown[0][:, 0].tolist(), begun
+        succession.hedge(course, slice(i, j), stronger(evidence, slice(i, j)), [alarm, alarm])
+    return course.shown[0][:, 0].tolist(), begun
 
 
 @pytest.mark.parametrize("cuts", [[], [3], [1, 2, 3, 4, 5, 6, 7], [2, 4, 5]])
-def test_a_hedge_lasts_until_all_bets_are_lost_in_any_cuts(cuts):
+def test_a_hedge_lasts_until_all_bets_are_lost_in_any_cuts(cuts, monkeypatch):
     hot = HEDGE.hint + 1
     levels, left = [0.0, hot, 1.0, hot, 0.0, hot, 1.0, 0.0], [0, 1, 1, 1, 1, 5, 5, 7]
-    assert covered(levels, left, cuts) == ([0, 0, 1, 1, 1, 0, 2, 2], [2, 6])
+    assert covered(levels, left, cuts, monkeypatch) == ([0, 0, 1, 1, 1, 0, 2, 2], [2, 6])
 
 
 def test_of_two_detectors_the_one_nearer_to_an_alarm_counts():

@@ -425,9 +425,10 @@ class Pipeline(Params):
             self.incumbent_.regain(self.sizes_)
         capacity = max(ensemble.capacity for ensemble in self._all_ensembles)
         if self.drift_ is not None:
-            capacity = max(capacity, self.drift_.succession_.reach_ + min(self._block_size, self.incumbent_.every))
+            succession = self.drift_.succession_
+            capacity = max(capacity, succession.reach_ + min(self._block_size, self.incumbent_.every))
             if self._warm_start is not None:
-                capacity = max(capacity, self._warm_start.latest - self._warm_start.since + self.drift_.ahead)
+                capacity = max(capacity, self._warm_start.latest - self._warm_start.since + succession.ahead)
         self.buffer_.resize(capacity)
 
     # -- labels --------------------------------------------------------------------------------------------------------

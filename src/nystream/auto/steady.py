@@ -36,7 +36,7 @@ from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 from nystream.scaling.ring import Ring
 
-__all__ = ["Judge", "LongMemory", "Snapshot", "Steady"]
+__all__ = ["Judge", "LongMemory", "Steady"]
 
 SNAPSHOTS = (
     *(1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 30, 36, 42, 50, 60, 70, 85, 100, 120, 140, 170, 200),
@@ -81,24 +81,6 @@ LOST = 10.0
 """A scale of labels that falls by more than this factor was an accident: weights begin anew."""
 FARTHEST = 8.0
 """The most that one row counts in the mixture, so that a single outlier does not decide."""
-
-
-class Snapshot(Params):
-    """The experts that never forget as they were at some row: they predict and do not learn."""
-
-    expert_set_: ExpertSet
-    targets_: Targets | None
-
-    def take(self, expert_set: ExpertSet, targets: Targets | None) -> None:
-        """Copy the weights. Landmarks are shared with the experts."""
-        self.expert_set_, self.targets_ = lasting_part(expert_set), copy.deepcopy(targets)
-        for name, expert in self.expert_set_.experts_.items():
-            self.expert_set_.experts_[name] = thin(expert) if isinstance(expert, Ridge) else copy.deepcopy(expert)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the weights; landmarks and views are those of the experts, until a refit has replaced them."""
-        return sum(e.weights_.nbytes for e in self.expert_set_.experts_.values() if isinstance(e, Ridge))
 
 
 class Judged(NamedTuple):
@@ -213,15 +195,18 @@ class Judge(Params):
     """Combines the outputs of one ensemble by weights learnt from the predictions of its snapshots."""
 
     stack_: NumberStack | ClassStack
-    snapshot_: Snapshot | None
-    """None: the ensemble is too new to be judged, and has no share."""
+    snapshot_: ExpertSet | None
+    """The experts that never forget as they were at some row: they predict and do not learn. None: the ensemble is too
+    new to be judged, and has no share."""
+    targets_: Targets | None
+    """The scale of the labels at that row; None for classes."""
     share_: float
     """Share in the mixture of all ensembles."""
 
     def start(self, classes: bool, experts: int, outputs: int, more: int, share: float) -> None:
         self.stack_ = ClassStack() if classes else NumberStack()
         self.stack_.start(experts, outputs, more)
-        self.experts_, self.snapshot_, self.share_ = experts, None, share
+        self.experts_, self.snapshot_, self.targets_, self.share_ = experts, None, None, share
 
     def predict(self, ensemble: Ensemble, X: Array, line: Array | None, answers: Array | None) -> Answers:
         """Return predictions of the ensemble as it is now. Pure. `line`: outputs of the linear expert."""
@@ -231,17 +216,20 @@ class Judge(Params):
     def learn(self, rows: Judged, line: Array | None, inner: int) -> Answers:
         """Return predictions of the snapshot, each made before its label is learnt."""
         assert self.snapshot_ is not None
-        F = with_line(self.snapshot_.expert_set_.predict_lasting(rows.X, inner), line, self.snapshot_.targets_)
-        return self.stack_.learn(F, rows, self.snapshot_.targets_)
+        F = with_line(self.snapshot_.predict_lasting(rows.X, inner), line, self.targets_)
+        return self.stack_.learn(F, rows, self.targets_)
 
     def take(self, ensemble: Ensemble, room: float) -> None:
-        """Take a snapshot of the ensemble, if it can predict and its weights fit into so many bytes."""
-        self.snapshot_ = None
+        """Take a snapshot of the ensemble, if it can predict and its weights fit into so many bytes. Landmarks are
+        shared with the ensemble's experts.
+        """
+        self.snapshot_ = self.targets_ = None
         ridges = [expert for expert in ensemble.expert_set_.experts_.values() if isinstance(expert, Ridge)]
         weights = 8.0 * ensemble.inner * sum(len(expert.points_) + 1 for expert in ridges)
         if ensemble.expert_set_.experts_ and weights <= room:
-            self.snapshot_ = Snapshot()
-            self.snapshot_.take(ensemble.expert_set_, ensemble.targets_)
+            self.snapshot_, self.targets_ = lasting_part(ensemble.expert_set_), copy.deepcopy(ensemble.targets_)
+            for name, expert in self.snapshot_.experts_.items():
+                self.snapshot_.experts_[name] = thin(expert) if isinstance(expert, Ridge) else copy.deepcopy(expert)
 
     def grow(self, outputs: int) -> None:
         """Add classes."""
@@ -250,7 +238,8 @@ class Judge(Params):
 
     @property
     def nbytes(self) -> int:
-        return self.stack_.nbytes + (0 if self.snapshot_ is None else self.snapshot_.nbytes)
+        experts = [] if self.snapshot_ is None else self.snapshot_.experts_.values()
+        return self.stack_.nbytes + sum(e.weights_.nbytes for e in experts if isinstance(e, Ridge))
 
 
 class LongMemory(Params):
@@ -481,8 +470,7 @@ class Steady(Params):
         line = None if self.line_ is None else self.line_.predict(rows.X)
         found = [judge.learn(rows, line, self._inner) for judge in judges]
         if self.line_ is not None:
-            snapshot = judges[-1].snapshot_
-            targets = None if snapshot is None else snapshot.targets_
+            targets = judges[-1].targets_
             T = coded(rows.Y, self.outputs_)[:, 1:] if targets is None else targets.fenced(rows.Y)
             self.line_.learn(rows.X, T, rows.w)
         P, spread = mixed(found, self._shares(judges, found, rows))
@@ -529,8 +517,7 @@ class Steady(Params):
         shares, out = np.array([judge.share_ for judge in judges]), np.empty((n, m))
         shares /= shares.sum()
         prior = np.array([(1 - ADMITTED) / (m - 1)] * (m - 1) + [ADMITTED])
-        snapshot = judges[-1].snapshot_
-        scale = None if snapshot is None or snapshot.targets_ is None else snapshot.targets_.scale_
+        scale = None if judges[-1].targets_ is None else judges[-1].targets_.scale_
         for t in range(n):
             out[t] = shares
             weight = 1.0 if rows.w is None else float(rows.w[t])

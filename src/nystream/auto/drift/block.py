@@ -163,10 +163,14 @@ def last_rows(side: Learnt, n: int) -> Learnt:
     return Learnt(*found)  # type: ignore[arg-type]
 
 
-def join(first: Side, then: Side, row: int) -> Side:
-    """Return the rows of `first` before `row`, followed by `then`."""
-    P = np.concatenate([first[0][:row], then[0]])
-    return P, None if first[1] is None or then[1] is None else np.concatenate([first[1][:row], then[1]])
+def join(first: Side, then: Side, row: int, end: int | None = None) -> Side:
+    """Return the rows of `first` before `row`, followed by `then` and the rows of `first` from `end` on, if given."""
+    P, spread = (
+        None if A is None or B is None else np.concatenate([A[:row], B, A[len(A) if end is None else end :]])
+        for A, B in zip(first, then, strict=True)
+    )
+    assert P is not None
+    return P, spread
 
 
 def rest_of(side: Learnt, row: int) -> Side:

@@ -72,6 +72,18 @@ class FewRowRidge(Params):
         """Return predictions (n, K). Pure."""
         return self._predictions(self._rounds(X, np.empty((0, 0)), None, learn=False)[0])
 
+    def left_out(self, n: int) -> tuple[Array, Array]:
+        """Predict each of the first n rows from the others. Return the errors (n, K), and their variances (n,) in
+        units of the targets' variances.
+        """
+        inverse, whitened = self.inverse_[:n, :n], self.whitened_[:n]
+        variances = 1 / np.einsum("ji,ji->i", inverse, inverse)
+        return np.einsum("ji,jk->ik", inverse, whitened) * variances[:, None], variances
+
+    def without(self, missing: Array, labels: Array) -> Array:
+        """Return (n, K) probabilities of classes, from the errors of their codes."""
+        return self._predictions(self._coded(labels) - missing)
+
     def grow(self, outputs: int) -> None:
         """Add classes."""
         self.outputs_ = outputs

@@ -10,7 +10,6 @@ from nystream._core.auto.drift import watch
 from nystream.auto.drift.block import LOG_LEAST, Block, Course, Side, Surroundings, losses_of
 from nystream.auto.drift.detectors import LIMITS, NEVER, RULES, Detection, RankDetector
 from nystream.auto.drift.hedge import HEDGE, stronger
-from nystream.auto.drift.history import History
 from nystream.auto.drift.inputs import CENTRED, FAR, QUIET, InputDetector, Shift
 from nystream.auto.drift.memory import REACH, Afforded
 from nystream.auto.drift.records import CREDIT
@@ -19,11 +18,11 @@ from nystream.auto.ensemble import Ensemble
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
-__all__ = ["Detectors", "DriftHandler"]
+__all__ = ["DriftHandler"]
 
 
-class Detectors(Params):
-    """All detectors of a stream. In the common case, one compiled call takes a row through all of them.
+class DriftHandler(Params):
+    """Watches the stream row by row, and starts candidates. Decisions depend on rows and losses alone.
 
     Parameters
     ----------
@@ -38,63 +37,6 @@ class Detectors(Params):
     """On the distances of rows from the rows before them."""
     refitted_: int
     """The row of the last full refit of the incumbent."""
-
-    def __init__(self, classes: bool) -> None:
-        self.classes = classes
-
-    def start(self) -> None:
-        self.loss_ = RankDetector(self.classes, REACH)
-        self.steady_ = RankDetector(True, REACH, LIMITS.steady_bar)
-        self.inputs_ = InputDetector(REACH)
-        for one in (self.loss_, self.steady_, self.inputs_):
-            one.start()
-        self.refitted_ = 0
-
-    def note_refit(self, row: int) -> None:
-        """Restart the detector on steady experts after a full refit at this row. The refit replaces these experts, and
-        they err less just after it than long after it.
-        """
-        if self.refitted_ != row:
-            self.refitted_ = row
-            self.steady_.start()
-
-    def watch_row(
-        self, t: int, old: Ensemble, block: Block, history: History, settled: int, hedges: int
-    ) -> tuple[float, int, float, int] | None:
-        """Watch row t, which the incumbent alone predicts, and store its losses and predictions.
-
-        Return the evidence of the first two detectors: for each, how close an alarm is, and the row at which its best
-        bet left 1. Return None, and change nothing, if more has to be done: an alarm is raised, the loss may confirm an
-        input shift, or the centres of the inputs are computed after this row. Falling losses count from row `settled`
-        on, and losses of steady experts can begin a hedge from row `hedges` on.
-        """
-        where = self.inputs_.where_
-        if where is None or (t + 1) % CENTRED == 0 or t < self.inputs_.alert_[2]:
-            return None
-        side, scale = block.learnt, None if old.targets_ is None else old.targets_.scale_
-        losses = (side.P, side.core, block.admitted, block.alarm_labels, scale, LOG_LEAST, side.steady.item())
-        parts = (self.loss_.parts, self.steady_.parts, self.inputs_.ranks_.parts)
-        stores = (history.losses_.store_, history.incumbent_.store_)
-        found = watch(t, *losses, block.rows.X, where, FAR, parts, RULES, settled, *stores)
-        if found is None:
-            return None
-        history.put_answers(t, block.answers)
-        return found if t >= hedges else (*found[:2], 0.0, found[3])
-
-    @property
-    def nbytes(self) -> int:
-        return self.loss_.nbytes + self.steady_.nbytes + self.inputs_.nbytes
-
-
-class DriftHandler(Params):
-    """Watches the stream row by row, and starts candidates. Decisions depend on rows and losses alone.
-
-    Parameters
-    ----------
-    classes : bool
-    """
-
-    detectors_: Detectors
     succession_: Succession
     count_: int
     """Rows learnt."""
@@ -104,9 +46,12 @@ class DriftHandler(Params):
 
     def start(self, succession: Succession, outputs: int) -> None:
         """Begin for so many targets or classes."""
-        self.detectors_ = Detectors(self.classes)
-        self.detectors_.start()
-        self.succession_, self.outputs_, self.count_ = succession, outputs, 0
+        self.loss_ = RankDetector(self.classes, REACH)
+        self.steady_ = RankDetector(True, REACH, LIMITS.steady_bar)
+        self.inputs_ = InputDetector(REACH)
+        for one in (self.loss_, self.steady_, self.inputs_):
+            one.start()
+        self.succession_, self.outputs_, self.count_, self.refitted_ = succession, outputs, 0, 0
 
     # -- a block -----------------------------------------------------------------------------------------------------
     def follow(
@@ -114,35 +59,39 @@ class DriftHandler(Params):
     ) -> tuple[Ensemble, Array, Array | None]:
         """Follow a learnt block. Return the incumbent after it, and predictions and disagreement for its rows."""
         succession = self.succession_
-        self.detectors_.note_refit(succession.begun_ + old.refitted_)
+        self._note_refit(succession.begun_ + old.refitted_)
         if len(block.admitted) == 1 and self.count_ >= LIMITS.first and succession.is_alone:
             alone = self._follow_row(old, block, surroundings)
             if alone is not None:
                 return old, *alone
         course = Course.begin(self.count_, old, block, surroundings())
         succession.predict_block(course)
-        course.shifts = self.detectors_.inputs_.shifts(
-            block.rows.X, course.since, course.around.last, succession.reach_
-        )
+        course.shifts = self.inputs_.shifts(block.rows.X, course.since, course.around.last, succession.reach_)
         course.row = course.watched = min(course.n, max(0, LIMITS.first - course.since))  # first rows are not watched
         while course.row < course.n:
             detection = self._watch(course)
             size = None if detection is None else self._size_of_candidate(detection, course)
             if detection is not None and size is not None:
                 self._begin(course, detection, size)
-            elif succession.next_check(course.t - 1) == course.t:
+            elif not succession.begin_again(course) and succession.next_check(course.t - 1) == course.t:
                 self._decide(course)
         self.count_ = course.end
-        self.detectors_.inputs_.alert_ = course.shifts[-1][:3]
+        self.inputs_.alert_ = course.shifts[-1][:3]
         return course.old, *course.shown
+
+    def _note_refit(self, row: int) -> None:
+        """Restart the detector on steady experts after a full refit at this row. The refit replaces these experts, and
+        they err less just after it than long after it.
+        """
+        if self.refitted_ != row:
+            self.refitted_ = row
+            self.steady_.start()
 
     def _follow_row(self, old: Ensemble, block: Block, around: Callable[[], Surroundings]) -> Side | None:
         """Follow one row in the common case, with the incumbent alone and no alarm. In any other case, return None and
         change nothing.
         """
-        near = self.detectors_.watch_row(
-            self.count_, old, block, self.succession_.history_, self._settled, self._hedges_from
-        )
+        near = self._watch_row(old, block)
         if near is None:
             return None
         alone: Side = block.learnt.P, block.learnt.spread
@@ -154,6 +103,26 @@ class DriftHandler(Params):
             alone = course.shown
         self.count_ += 1
         return alone
+
+    def _watch_row(self, old: Ensemble, block: Block) -> tuple[float, int, float, int] | None:
+        """Watch one row with all detectors, in one compiled call, and store its losses and predictions.
+
+        Return the evidence of the first two detectors: for each, how close an alarm is, and the row at which its best
+        bet left 1. Return None, and change nothing, if more has to be done: an alarm is raised, the loss may confirm an
+        input shift, or the centres of the inputs are computed after this row.
+        """
+        t, where, history = self.count_, self.inputs_.where_, self.succession_.history_
+        if where is None or (t + 1) % CENTRED == 0 or t < self.inputs_.alert_[2]:
+            return None
+        side, scale = block.learnt, None if old.targets_ is None else old.targets_.scale_
+        losses = (side.P, side.core, block.admitted, block.alarm_labels, scale, LOG_LEAST, side.steady.item())
+        parts = (self.loss_.parts, self.steady_.parts, self.inputs_.ranks_.parts)
+        stores = (history.losses_.store_, history.incumbent_.store_)
+        found = watch(t, *losses, block.rows.X, where, FAR, parts, RULES, self._settled, *stores)
+        if found is None:
+            return None
+        history.put_answers(t, block.answers)
+        return found if t >= self._hedges_from else (*found[:2], 0.0, found[3])
 
     def _watch(self, course: Course) -> Detection | None:
         """Watch the rows up to the next one at which a decision may be due. Return what was detected there."""
@@ -173,7 +142,7 @@ class DriftHandler(Params):
         if t < shifts[0].until:
             stop = row + 1  # after each row, the loss may confirm the shift
         stop = stop if course.sounded is None else min(stop, course.watched)
-        part, detector = slice(row, stop), self.detectors_.loss_
+        part, detector = slice(row, stop), self.loss_
         losses, evidence = self._losses_for_alarms(course, part), course.evidence[0].of(part)
         seen, found = detector.see(losses, t, falls_from=self._settled if alone else NEVER, evidence=evidence)
         if alone:
@@ -192,7 +161,7 @@ class DriftHandler(Params):
         if course.sounded is None and first < course.n:
             near, errors = course.evidence[1], course.sides[0].steady[first:]
             rows = near.of(slice(first, course.n))
-            seen, course.sounded = self.detectors_.steady_.see(errors, t0 + first, evidence=rows)
+            seen, course.sounded = self.steady_.see(errors, t0 + first, evidence=rows)
             course.watched += seen
             near.level[first : max(first, self._hedges_from - t0)] = 0.0
 
@@ -204,7 +173,7 @@ class DriftHandler(Params):
 
     def _hedge(self, course: Course, part: slice) -> None:
         """Hedge the predictions of the incumbent for a part of the block, where losses are suspicious."""
-        detectors = [self.detectors_.loss_, self.detectors_.steady_]
+        detectors = [self.loss_, self.steady_]
         self.succession_.hedge(course, part, stronger(course.evidence, part), detectors)
 
     @property
@@ -215,7 +184,7 @@ class DriftHandler(Params):
     @property
     def _hedges_from(self) -> int:
         """The row from which losses of steady experts may begin a hedge."""
-        return self.detectors_.refitted_ + LIMITS.refitted
+        return self.refitted_ + LIMITS.refitted
 
     # -- alarms ------------------------------------------------------------------------------------------------------
     def _size_of_candidate(self, found: Detection, course: Course) -> Afforded | None:
@@ -228,7 +197,7 @@ class DriftHandler(Params):
         else:
             size, outcome = course.around.afford(course.old), "no memory"
         if size is None:
-            detector = self.detectors_.steady_ if found.cause == "steady" else self.detectors_.loss_
+            detector = self.steady_ if found.cause == "steady" else self.loss_
             detector.restart_bets()
             self._record(found, course.t, outcome)
         return size
@@ -247,8 +216,8 @@ class DriftHandler(Params):
         self._record(found, course.t, "running")
         succession.refreshes_ = size.refreshes
         succession.begin(course, max(found.since, course.t - succession.reach_, 0), size.recipe)
-        self.detectors_.loss_.start()
-        self.detectors_.steady_.start()
+        self.loss_.start()
+        self.steady_.start()
         course.sounded = None
 
     def _decide(self, course: Course) -> None:
@@ -260,10 +229,10 @@ class DriftHandler(Params):
     def _note_end(self, course: Course, before: Ensemble) -> None:
         """Restart detectors after a comparison, in which one model was kept. `before`: the incumbent before it."""
         course.watched = course.row
-        self.detectors_.refitted_ = self.succession_.begun_ + course.old.refitted_
-        self.detectors_.steady_.start()
+        self.refitted_ = self.succession_.begun_ + course.old.refitted_
+        self.steady_.start()
         if course.old is not before and self.outputs_ > 1 and not self.classes:  # losses have other units
-            self.detectors_.loss_.start()
+            self.loss_.start()
 
     # -- between blocks ----------------------------------------------------------------------------------------------
     def grow(self, outputs: int, reach: int, late: int, ahead: int, *, fits: bool) -> None:
@@ -274,8 +243,8 @@ class DriftHandler(Params):
     def widen(self, d: int) -> None:
         """Add columns that the experts see."""
         self.succession_.widen(d)
-        self.detectors_.inputs_.widen(d)
+        self.inputs_.widen(d)
 
     @property
     def nbytes(self) -> int:
-        return self.detectors_.nbytes + self.succession_.nbytes
+        return self.loss_.nbytes + self.steady_.nbytes + self.inputs_.nbytes + self.succession_.nbytes

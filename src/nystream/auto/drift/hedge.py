@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from nystream.auto.drift.block import Side
-from nystream.auto.drift.detectors import Evidence, RankDetector
+from nystream.auto.drift.detectors import Evidence
 from nystream.auto.drift.mixture import Mixture
 from nystream.auto.drift.states import State
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
-__all__ = ["HEDGE", "Hedge", "Stronger", "hedge_rows", "odds", "stronger"]
+__all__ = ["HEDGE", "Hedge", "Stronger", "odds", "stronger"]
 
 
 @dataclass(frozen=True)
@@ -60,60 +58,12 @@ class Hedge(Params):
         return self.mixture_.nbytes
 
 
-def hedge_rows(
-    hedge: Hedge | None,
-    part: slice,
-    t0: int,
-    evidence: Stronger,
-    detectors: list[RankDetector],
-    begin: Callable[[int, int], Mixture],
-    mixed: Callable[[Mixture, slice], Side],
-    shown: Side,
-) -> tuple[Side, Hedge | None]:
-    """Return the predictions for a part of a block that begins at row t0, while there is no candidate, and the hedge
-    after it.
-
-    begin(since, end) is a mixture that has learnt these rows; mixed(mixture, part) are its predictions for a part.
-    """
-    levels, left, second = evidence
-    if hedge is None and max(levels, default=0.0) < HEDGE.hint:
-        return shown, None
-    row, n = 0, part.stop - part.start
-    while row < n:
-        if hedge is None:
-            last = next((i for i in range(row, n) if levels[i] >= HEDGE.hint), None)
-            if last is None:
-                break
-            row, end = last + 1, t0 + part.start + last + 1
-            since = detectors[second[last]].change_point(end, max(left[last], end - HEDGE.back))
-            hedge = Hedge()
-            hedge.start(begin(since, end))
-        else:
-            lost = next((i for i in range(row, n) if levels[i] <= 0), None)
-            stop = n if lost is None else lost + 1
-            some = slice(part.start + row, part.start + stop)
-            shown = _put(shown, some, mixed(hedge.mixture_, some))
-            row, hedge = stop, hedge if lost is None else None
-    return shown, hedge
-
-
 def stronger(evidence: list[Evidence], part: slice) -> Stronger:
     """Return the evidence of the detector that is closer to an alarm, for each row of a part."""
     first, second = (one.of(part) for one in evidence)
     is_second = second.level > first.level
     level = np.where(is_second, second.level, first.level)
     return level.tolist(), np.where(is_second, second.left, first.left).tolist(), is_second.tolist()
-
-
-def _put(shown: Side, part: slice, new: Side) -> Side:
-    """Return predictions `shown`, with new ones for some rows."""
-    if len(shown[0]) == part.stop - part.start:
-        return new
-    P, spread = shown[0].copy(), None if shown[1] is None else shown[1].copy()
-    P[part] = new[0]
-    if spread is not None:
-        spread[part] = new[1]
-    return P, spread
 
 
 def odds(losses: Array, new: int) -> float:

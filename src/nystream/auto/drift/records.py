@@ -181,6 +181,11 @@ class Records(Params):
         return Alarm(*last)  # type: ignore[arg-type]
 
     @property
+    def running(self) -> Alarm:
+        """The alarm that started the candidate."""
+        return self.all[self._place]
+
+    @property
     def _place(self) -> int:
         return max(i for i, row in enumerate(self.rows_) if row[3] == "running")
 

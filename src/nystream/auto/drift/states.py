@@ -31,6 +31,7 @@ class Event(Enum):
     ALL_CLEAR = "all bets are lost"
     ALARM = "bets have won 100,000, or the loss confirms an input shift"
     CAUGHT_UP = "the candidate has learnt all rows since the change point"
+    CHANGE_POINT_MOVED = "the change point is estimated again and lies at a later row"
     PROMOTED = "the candidate is better: it becomes the incumbent"
     DISCARDED = "the candidate is not better, the next alarm came first, or memory does not suffice"
 
@@ -42,6 +43,7 @@ TRANSITIONS = {
     (State.WARNING, Event.ALL_CLEAR): State.STEADY,
     (State.WARNING, Event.ALARM): State.WARM_START,
     (State.WARM_START, Event.CAUGHT_UP): State.COMPARING,
+    (State.COMPARING, Event.CHANGE_POINT_MOVED): State.WARM_START,
     (State.COMPARING, Event.PROMOTED): State.STEADY,
     (State.COMPARING, Event.DISCARDED): State.STEADY,
 }

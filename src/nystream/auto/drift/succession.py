@@ -20,8 +20,9 @@ from nystream.auto.drift.block import (
     rest_of,
     spread_of,
 )
+from nystream.auto.drift.change_point import LOOKS, first_of_new
 from nystream.auto.drift.detectors import NEVER, RankDetector
-from nystream.auto.drift.hedge import HEDGE, Hedge, Stronger, hedge_rows, odds
+from nystream.auto.drift.hedge import HEDGE, Hedge, Stronger, odds
 from nystream.auto.drift.history import USUAL, History, Past
 from nystream.auto.drift.inputs import PLACES, centred, location, moved
 from nystream.auto.drift.mixture import Inputs, Mixture
@@ -181,15 +182,22 @@ class Succession(Params):
     def _mix(self, course: Course, part: slice) -> Side:
         """Return the mixed predictions for a part of the block, and store their losses."""
         assert self.phase_ is not None
-        mixture, block, sides, losses = self.phase_.mixture_, course.block, course.sides, course.losses
-        rows, Y, has_candidate = part_of(block.rows, part), block.admitted[part], mixture.has_candidate
+        P, spread = self._mixed(course, part, self.phase_.mixture_)
+        Y = course.block.admitted[part]
+        if self.phase_.mixture_.has_candidate:
+            course.losses[part, 1] = losses_of(course.old, course.sides[1].P[part], Y)
+        course.losses[part, 2] = losses_of(course.old, P, Y)
+        return P, spread
+
+    def _mixed(self, course: Course, part: slice, mixture: Mixture) -> Side:
+        """Return the predictions of this mixture for a part of the block."""
+        block, sides, has_candidate = course.block, course.sides, mixture.has_candidate
+        rows = part_of(block.rows, part)
         (A, a), (B, b) = (part_of_side(sides[k], part) for k in (0, int(has_candidate)))
         back = sides[-1].P[part] if len(sides) > 1 + has_candidate else None
         core = None if sides[0].core is None else sides[0].core[part]
-        P, share = mixture.run(Inputs(rows.X, A, core, B if has_candidate else None, back), Y, rows.w)
-        if has_candidate:
-            losses[part, 1] = losses_of(course.old, B, Y)
-        losses[part, 2] = losses_of(course.old, P, Y)
+        inputs = Inputs(rows.X, A, core, B if has_candidate else None, back)
+        P, share = mixture.run(inputs, block.admitted[part], rows.w)
         return P, spread_of(P, share, (A, a), (B, b))
 
     def _wait(self, course: Course) -> None:
@@ -217,30 +225,35 @@ class Succession(Params):
 
     def hedge(self, course: Course, part: slice, evidence: Stronger, detectors: list[RankDetector]) -> None:
         """Hedge the predictions of the incumbent for a part of the block where losses are suspicious."""
-        block, side, old = course.block, course.sides[0], course.old
-
-        def begin(since: int, end: int) -> Mixture:
-            first = max(0, end - self.reach_)
-            rows = part_of(course.last(first), slice(0, end - first))
-            since = max(since, first)
-            mixture = self._mixture_of_few_rows(old, rows, since, end)
-            losses = self.history_.incumbent_losses(max(first, self.begun_), end)
-            mixture.doubt(odds(losses, end - since))
-            return mixture
-
-        def mixed(mixture: Mixture, part: slice) -> Side:
-            rows, admitted, own = block.rows, block.admitted, side
-            if part.stop - part.start < course.n:
-                rows, admitted = part_of(rows, part), admitted[part]
-                own = Learnt(*(None if A is None else A[part] for A in side))  # type: ignore[arg-type]
-            P, share = mixture.run(Inputs(rows.X, own.P, own.core, None), admitted, rows.w)
-            return P, spread_of(P, share, own[:2], own[:2])
-
-        hedge = self.phase_
+        levels, left, second = evidence
+        hedge, row, first = self.phase_, 0, part.start
         assert hedge is None or isinstance(hedge, Hedge)
-        course.shown, after = hedge_rows(hedge, part, course.since, evidence, detectors, begin, mixed, course.shown)
-        if after is not hedge:
-            self._enter(after, Event.ALL_CLEAR if after is None else Event.SUSPICION)
+        while row < len(levels):
+            if hedge is None:
+                last = next((i for i in range(row, len(levels)) if levels[i] >= HEDGE.hint), None)
+                if last is None:
+                    break
+                row, end = last + 1, course.since + first + last + 1
+                since = detectors[second[last]].change_point(end, max(left[last], end - HEDGE.back))
+                hedge = Hedge()
+                hedge.start(self._mixture_for_hedge(course, since, end))
+            else:
+                lost = next((i for i in range(row, len(levels)) if levels[i] <= 0), None)
+                stop = len(levels) if lost is None else lost + 1
+                P, spread = self._mixed(course, slice(first + row, first + stop), hedge.mixture_)
+                course.shown = join(course.shown, (P, spread), first + row, first + stop)
+                row, hedge = stop, hedge if lost is None else None
+        if hedge is not self.phase_:
+            self._enter(hedge, Event.ALL_CLEAR if hedge is None else Event.SUSPICION)
+
+    def _mixture_for_hedge(self, course: Course, since: int, end: int) -> Mixture:
+        """Return a mixture that has learnt rows `since` to `end`, with the odds that the stream has changed."""
+        first = max(0, end - self.reach_)
+        rows, since = part_of(course.last(first), slice(0, end - first)), max(since, first)
+        mixture = self._mixture_of_few_rows(course.old, rows, since, end)
+        losses = self.history_.incumbent_losses(max(first, self.begun_), end)
+        mixture.doubt(odds(losses, end - since))
+        return mixture
 
     # -- a candidate begins ------------------------------------------------------------------------------------------
     def may_begin(self, t: int) -> bool:
@@ -266,6 +279,34 @@ class Succession(Params):
         self.columns_known_ = False
         self._enter(self._warm_start_of(course, since, recipe, part_of(rows, slice(0, t - first)), sides), Event.ALARM)
         self._go_on(course, sides)
+
+    def begin_again(self, course: Course) -> bool:
+        """Estimate the change point again. Return whether the candidate restarts, because it began too early."""
+        t, phase = course.t, self.phase_
+        if not isinstance(phase, Comparing) or not self._is_look(t):
+            return False
+        first = max(0, t - self.reach_)
+        past = part_of(course.last(first), slice(0, t - first))
+        since = self._estimate_again(phase, t, fenced(course.old, past.Y))
+        if since == phase.since:
+            return False
+        self.records_.note(change=since)
+        warm = self._warm_start_of(course, since, phase.candidate_.recipe, past, [])
+        self._enter(warm, Event.CHANGE_POINT_MOVED)
+        del phase  # frees the memory of the candidate before the next one learns
+        self._go_on(course, [])
+        return True
+
+    def _estimate_again(self, phase: Comparing, t: int, labels: Array) -> int:
+        """Return the change point as estimated at row t, from the labels of the last rows up to there."""
+        since = phase.since
+        n, first = min(t - since, self.few), since - (t - len(labels))
+        usual = self.history_.usual_squares(labels[:first], since, self.begun_)
+        if usual is None and not self.classes:
+            return since
+        old = self.history_.predictions(since, since + n)[0]
+        gains = phase.mixture_.gains_of_old(old, labels[first : first + n], usual)
+        return since + first_of_new(gains, self.records_.running.row - 1 - since)  # before the alarm
 
     def _warm_start_of(
         self, course: Course, since: int, recipe: Recipe, rows: Rows, recalled: list[Learnt]
@@ -355,11 +396,19 @@ class Succession(Params):
 
     # -- one of two stays --------------------------------------------------------------------------------------------
     def next_check(self, t: int) -> int:
-        """Return the first row after t at which the promotion test runs."""
+        """Return the first row after t at which the promotion test runs or the change point is estimated again."""
         if not isinstance(self.phase_, Comparing):
             return NEVER
         since, age = self.phase_.since, max(t + 1, self.phase_.born + CHECK) - self.phase_.since
-        return since + -(-age // CHECK) * CHECK
+        rows = (since + look for look in LOOKS if since + look > t and self._is_look(since + look))
+        return min(since + -(-age // CHECK) * CHECK, next(rows, NEVER))
+
+    def _is_look(self, t: int) -> bool:
+        """Return whether the change point is estimated again at row t."""
+        if not isinstance(self.phase_, Comparing) or self.recalled is not None:
+            return False
+        age = t - self.phase_.since
+        return age in LOOKS and t > self.phase_.born and age <= self.reach_
 
     def copy(self, old: Ensemble, t: int) -> None:
         """Let the archive copy the incumbent after t rows."""
@@ -375,7 +424,10 @@ class Succession(Params):
         age = t - phase.since
         if not self.columns_known_ and age >= SIZES.age:
             self._compare_columns(course, phase.since)
-        outcome = verdict(*self.history_.compared(t), age, t - phase.born)
+        old, candidate, mixed = self.history_.compared(t)
+        if self.recalled is not None:  # it knows more rows than the candidate, which need not be as good as the mixture
+            mixed = candidate
+        outcome = verdict(old, candidate, mixed, age, t - phase.born)
         if outcome is None:
             return False
         self._end(course, outcome)

@@ -259,3 +259,20 @@ def test_memory_of_finitely_many_arms_is_bounded():
     assert bandit.points_.n <= len(ARMS)
     assert bandit.size <= len(ARMS)
     assert bandit.totals_.view[:, 0].sum() == 400
+
+
+@pytest.mark.parametrize("batch", [1.0, 4.0])
+def test_arms_that_are_asked_about_again_are_not_computed_again_and_get_the_same_bits(batch):
+    rng = np.random.default_rng(3)
+    arms, other = rng.uniform(size=(40, 2)), rng.uniform(size=(30, 2))
+    bandit = BKB(Gaussian(0.3), lam=0.1, beta=0.5, batch=batch, seed=0)
+    for _ in range(25):
+        arm = arms[bandit.choose(arms)]
+        bandit.learn(arm, float(np.sin(5 * arm[0]) + 0.1 * rng.normal()))
+        forgetful = from_bytes(bandit.to_bytes())  # has kept nothing
+        for rows in (arms, other, arms):
+            assert_array_equal(bandit.upper_bound(rows), forgetful.upper_bound(rows))
+    changed = arms.copy()
+    bandit.predict(changed)
+    changed[:] = other[0]
+    assert_array_equal(bandit.predict(changed), np.repeat(bandit.predict(other[:1]), len(changed)))

@@ -132,6 +132,8 @@ def play(variant: Variant, learner: Learner, kind: str, seed: int) -> Played:
         Y[ROUNDS // 2] *= 50 / np.abs(Y[ROUNDS // 2])
     if real and kind == "huge":
         Y = 1e6 * limit * np.clip(Y, -1, 1)
+    if isinstance(learner, GAF):  # its bound is for classes that are declared
+        learner.reserve(X.shape[1], int(Y.max()) + 1)
     P, sizes, w = np.zeros(Y.shape), np.zeros(ROUNDS), np.ones(ROUNDS) if rows.w is None else rows.w
     outputs: list[np.ndarray] = []
     with warnings.catch_warnings():
@@ -148,8 +150,8 @@ def play(variant: Variant, learner: Learner, kind: str, seed: int) -> Played:
             sizes[t] = learner.size
     if learner.labels != "class":
         P[:] = np.array(outputs).reshape(P.shape)
-    elif isinstance(learner, GAF):  # a class that was not known yet has no probability
-        P = np.array([np.pad(p, (0, learner.outputs_ - len(p)), constant_values=-np.inf) for p in outputs])
+    elif isinstance(learner, GAF):
+        P = np.array(outputs)
     return Played(learner, X, Y, w, P, sizes)
 
 
@@ -261,6 +263,7 @@ def softmax(played: Played) -> Iterator[Trial]:
     learner: Any = played.learner
     labels, value = played.Y[:, 0], learner._loss.value
     total, Z = float(np.sum(value(labels, played.P))), features_of(played)
+    assert math.isfinite(total)  # an infinite loss would hide a violation
     codes = np.where(labels[:, None] == np.arange(learner.outputs_), 1.0, -1.0)
     rng = np.random.default_rng(0)
     for ridge in RIDGES:

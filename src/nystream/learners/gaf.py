@@ -93,7 +93,9 @@ class GAF(LossLearner, FeatureLearner):
     def regret_bound(self, norm2: float | None = None, *, changes: int = 0, against: str = "features") -> float:
         """Return a bound on the regret so far against every W with |W|^2 <= norm2 and |w_k'z_t| <= clip in all rounds.
 
-        These are functions of the features. A class counts in the loss from the row on in which it is known.
+        These are functions of the features. The bound is for classes that are declared with `reserve` before the first
+        row. The first row of another class was predicted without it, at an infinite loss; the bound counts this row as
+        if the class had been declared just before.
         against="kernel": against all f_1, ..., f_K of the kernel's space with sum |f_k|^2 <= norm2 that are within
         clip, as are their projections on the features; it adds sqrt(2 norm2 n mu), where mu is the `missed` of the
         features. Infinite with a `curvature` of your own.

@@ -13,8 +13,9 @@ __all__ = ["page", "section"]
 HEAD = """# The papers' tables and figures, done again
 
 This page is written by `python docs/make_reproduction.py` from `docs/reproduction/*.json`, which
-`nystream reproduce --all --out docs/reproduction` writes. Columns named "published" hold the paper's figures; all
-others were measured by that command. Errors are progressive: every row is predicted before its label is used.
+`nystream reproduce --all --out docs/reproduction` writes; the command and the commit of each are below it. Columns
+named "published" hold the paper's figures; all others were measured. Errors are progressive: every row is predicted
+before its label is used.
 """
 
 

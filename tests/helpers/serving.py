@@ -152,8 +152,13 @@ def has_ended(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return True
-    status = Path(f"/proc/{pid}/stat")
-    return status.exists() and status.read_text().rpartition(")")[2].split()[0] in "ZX"
+    if not Path("/proc/self/stat").exists():  # no Linux
+        return False
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):  # it went away meanwhile
+        return True
+    return status.rpartition(")")[2].split()[0] in "ZX"
 
 
 class Process(Calls):

@@ -368,7 +368,7 @@ def test_models_are_searched_and_sorted_and_the_server_tells_its_health(visit, s
     page.get_by_label("Show names with").fill("nothing of the kind")
     shown(page, "#nothing", "No model matches.")
     shown(page, "#health dt", "Rows waiting to be learnt")
-    shown(page, "#health dd", re.compile(r"[\d.]+\sm?s, 99 % within [\d.]+\sm?s"))
+    shown(page, "#health dd", re.compile(r"[\d.]+\sm?s, 99% within [\d.]+\sm?s"))
     shown(page, "#health dd", re.compile(r"\d GB|\d MB"))
 
 

@@ -354,3 +354,37 @@ def test_a_large_body_is_read_by_another_process_like_a_small_one(tmp_path, monk
         notes = server.call("GET", "/models/m")[1]["notes"]
         assert [note["about"] for note in notes if note.get("cause") == "unknown column"] == ["new"]
         assert helpers._idle.qsize() == 1
+
+
+HUGE = {"learner": "fogd", "settings": {"dim": 10**9}}
+
+
+def test_settings_that_take_too_much_are_tried_in_another_process_and_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(answering, "TRIAL_SECONDS", 0.5)
+    with Running(tmp_path) as server:
+        status, answer = server.call("PUT", "/models/huge", {**CONFIG, **HUGE})
+        assert (status, "does not start within 0.5 s" in answer["error"]) == (422, True), answer
+        assert server.call("GET", "/models/huge")[0] == 404
+        server.create("late", HUGE)
+        status, answer = server.call("POST", "/models/late/learn", {"rows": [ROW] * 2, "labels": [1.5, 2.5]})
+        assert (status, "does not start" in answer["error"]) == (422, True), answer
+        server.create("m")
+        learn(server, "/models/m", 5)
+        status, answer = server.call("PUT", "/models/m/challengers/c", HUGE)
+        assert (status, "does not start" in answer["error"]) == (422, True), answer
+        assert learn(server, "/models/m", 5)["row"] == 10
+        monkeypatch.setattr(answering, "TRIAL_SECONDS", WAIT)
+        large = {"learner": "fogd", "settings": {"dim": 60_000}}
+        assert server.call("PUT", "/models/m/challengers/c", large)[0] == 201
+        server.create("large", {**CONFIG, **large})
+        assert learn(server, "/models/large", 5)["row"] == 5
+
+
+def test_a_process_beside_the_server_has_half_of_the_memory_that_is_free():
+    code = (
+        "import resource, numpy as np; from nystream.serve import helper; helper.limit_memory()\n"
+        "assert resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY\n"
+        "try:\n    np.empty(2**44, dtype=np.uint8)\nexcept MemoryError:\n    print('refused')"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=WAIT)
+    assert found.stdout == "refused\n"

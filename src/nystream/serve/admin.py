@@ -11,7 +11,7 @@ import orjson
 from nystream.model import Model
 from nystream.serve import learning
 from nystream.serve.commands import write_form
-from nystream.serve.form import Form, one_line
+from nystream.serve.form import Form
 from nystream.serve.json_text import to_json
 from nystream.serve.log import Damaged
 from nystream.serve.meters import Meter
@@ -307,7 +307,7 @@ class AddShadow(Alone):
             raise Refusal(429, f"the model has {len(entry.shadows)} challengers, which is the most it may have")
         if entry.form is None or entry.champion.model is None:
             raise Refusal(409, "the model has learnt nothing yet; challengers can join when it knows its columns")
-        model = learning.copied(entry.champion.model) if self._copy else challenger(self._config, entry.form)
+        model = learning.copied(entry.champion.model) if self._copy else learning.challenger(self._config, entry.form)
         now = time.time()
         with store.log.transaction():
             store.write_pending(now)
@@ -318,19 +318,6 @@ class AddShadow(Alone):
         entry.shadows = {**entry.shadows, self._name: part}
         store.note(entry, "challenger", {"name": self._name}, now)
         return to_json({"name": self._name, "champion": entry.champion.name})
-
-
-def challenger(config: dict[str, Any], form: Form) -> Model:
-    """An untrained model of the same rows with another learner."""
-    schema = form.schema
-    described = {"columns": dict(schema.columns), "target": schema.target, "task": schema.task}
-    allowed: dict[str, Any] = {name: config[name] for name in ("learner", "settings", "standardize") if name in config}
-    try:
-        model: Model = learning.made({**allowed, **described, "classes": schema.classes})
-        learning.form_of(model, form.outputs)
-    except (ValueError, TypeError) as error:
-        raise Refusal(422, f"this learner cannot be a challenger here: {one_line(error)}") from None
-    return model
 
 
 class RemoveShadow(Alone):

@@ -48,6 +48,8 @@ SLICE = 32_768
 """Numbers that are predicted between two looks at the time limit; the interpreter may be held that long."""
 HEAVY = 2**20
 """Numbers (of an explanation: numbers times columns) of a request that is answered in a process of its own."""
+TRIAL_SECONDS = 10.0
+"""Time that a learner with very large settings may take to start."""
 MOMENT = 0.5
 """Seconds that the end of the server waits for threads whose answers nobody waits for."""
 WISHES = ("probabilities", "interval", "quantiles", "explain")
@@ -125,6 +127,16 @@ class Answering:
         content, described = learning.saved(model), to_json(form.described())
         found: bytes = self.helpers.call("answer", content, described, batch.pack(), wishes, seconds=self._seconds)
         return found
+
+    async def try_settings(self, config: dict[str, Any], name: str, *arguments: Any) -> None:
+        """Make a model with very large settings in another process first; raise Refusal where it takes too much."""
+        if not learning.is_heavy(config):
+            return
+        try:
+            await self.long(partial(self.helpers.call, name, *arguments, seconds=TRIAL_SECONDS))
+        except TimeoutError:
+            message = f"a learner with these settings does not start within {TRIAL_SECONDS:g} s, and is refused"
+            raise Refusal(422, message) from None
 
     async def read_rows(
         self, form: Form, kind: str, body: bytes, query: Mapping[str, str], limits: Limits, *, is_labelled: bool

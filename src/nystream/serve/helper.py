@@ -1,7 +1,8 @@
 """Processes beside the server for work that takes long. They have their own interpreter, and can be killed.
 
-They read large bodies of requests, explain predictions over very many columns, and load files that people upload, which
-may be forged. In a thread of the server such work would keep the interpreter from the threads that learn and answer.
+They read large bodies of requests, explain predictions over very many columns, try learners with very large settings,
+and load files that people upload, which may be forged. They have half of the memory that is free when they start.
+In a thread of the server such work would keep the interpreter from the threads that learn and answer.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import gc
 import os
 import pickle
 import queue
+import resource
 import select
 import struct
 import subprocess
@@ -17,6 +19,8 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -37,6 +41,8 @@ START_SECONDS = 60.0
 """Time that a process may take to start."""
 LOOK = 1.0
 """Seconds between looks at whether the server is still there."""
+LEAST_MEMORY = 2**29
+"""Bytes that it may take beside its own code, however little is free."""
 NICE = 5
 """By how much it gives way to the server where processors are scarce."""
 
@@ -68,7 +74,27 @@ def read_rows(
     return batch.pack(), rows.options, unknown
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"check_file": check_file, "answer": answer, "read_rows": read_rows}
+def try_config(config: dict[str, Any]) -> None:
+    """Make the model of a configuration, as `PUT /models/NAME` does; raise Refusal where that fails."""
+    learning.check(config)
+    learning.declared(config)
+
+
+def try_challenger(config: dict[str, Any], form: bytes) -> None:
+    """Make a challenger for the rows of a model and let it learn two rows; raise Refusal where that fails."""
+    described = Form.from_described(orjson.loads(form))
+    learning.try_rows(learning.challenger(config, described), described)
+
+
+def try_first_rows(config: dict[str, Any], table: Any, labels: Any) -> None:
+    """Make the model of a configuration and of its first rows; raise Refusal where that fails."""
+    learning.opened(config, table, labels)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (check_file, answer, read_rows, try_config, try_challenger, try_first_rows)
+}
 
 
 class _Helper:
@@ -181,6 +207,7 @@ def main() -> None:
     """Answer calls until the server closes the pipe."""
     end_with(os.getppid())
     os.nice(NICE)
+    limit_memory()
     given, told = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a learner prints is no answer
     _tell(told, None)
@@ -189,10 +216,26 @@ def main() -> None:
         name, arguments = pickle.loads(given.read(_SIZE.unpack(head)[0]))
         try:
             found = FUNCTIONS[name](*arguments)
+        except MemoryError as error:
+            found = Refusal(507, f"this needs more memory than a request may take: {one_line(error)}".rstrip(": "))
         except Exception as error:
             found = error if isinstance(error, Refusal) else RuntimeError(f"{type(error).__name__}: {error}")
         _tell(told, found)
         gc.collect()
+
+
+def limit_memory() -> None:
+    """Bound the memory of this process, so that one request cannot take what the server needs."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):
+        return  # no Linux
+    most = pages * resource.getpagesize() + max(LEAST_MEMORY, free // 2)
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    with suppress(OSError, ValueError):  # where this is not allowed
+        resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def end_with(parent: int) -> None:

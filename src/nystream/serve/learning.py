@@ -28,12 +28,14 @@ from nystream.serve.rows import WORDS, LoggedRows, batch_of, first_piece
 __all__ = [
     "answer",
     "can_unlearn",
+    "challenger",
     "check",
     "copied",
     "declared",
     "described",
     "form_of",
     "fresh",
+    "is_heavy",
     "learn",
     "loaded",
     "made",
@@ -41,10 +43,13 @@ __all__ = [
     "relied_on",
     "reported",
     "saved",
+    "try_rows",
     "unlearn",
     "versions",
 ]
 
+LARGE = 50_000
+"""Settings beyond this are tried in another process first."""
 FAILURES = (ValueError, TypeError, AttributeError, ArithmeticError, MemoryError, LookupError)
 """Exceptions of a learner, a schema or an encoder that cannot be made as the configuration asks."""
 
@@ -93,6 +98,26 @@ def made(config: dict[str, Any]) -> Model:
     return Model(_learner(config, config["task"], schema), schema)
 
 
+def challenger(config: dict[str, Any], form: Form) -> Model:
+    """An untrained model of the same rows with another learner."""
+    schema = form.schema
+    described = {"columns": dict(schema.columns), "target": schema.target, "task": schema.task}
+    allowed: dict[str, Any] = {name: config[name] for name in ("learner", "settings", "standardize") if name in config}
+    try:
+        model: Model = made({**allowed, **described, "classes": schema.classes})
+        form_of(model, form.outputs)
+    except (ValueError, TypeError) as error:
+        raise Refusal(422, f"this learner cannot be a challenger here: {one_line(error)}") from None
+    return model
+
+
+def is_heavy(config: dict[str, Any]) -> bool:
+    """Return whether a setting is so large that the learner may take more memory or time than there is."""
+    values = [*(config.get("settings") or {}).values(), *(config.get("forecast") or {}).values()]
+    numbers = [number for value in values for number in (value if isinstance(value, list) else [value])]
+    return any(isinstance(number, int | float) and abs(number) > LARGE for number in numbers)
+
+
 def declared(config: dict[str, Any]) -> tuple[Model, Form] | tuple[None, None]:
     """The untrained model and its form where a configuration says all about rows; else the first rows will tell."""
     if config.get("columns") is None:
@@ -104,13 +129,13 @@ def declared(config: dict[str, Any]) -> tuple[Model, Form] | tuple[None, None]:
             return None, None  # whether classes are names or numbers the first label says
         targets = config.get("target")
         form = form_of(model, len(targets) if isinstance(targets, list) else 1)
-        _try(model, form)
+        try_rows(model, form)
     except FAILURES as error:
         raise Refusal(422, one_line(error)) from None
     return model, form
 
 
-def _try(model: Model, form: Form) -> None:
+def try_rows(model: Model, form: Form) -> None:
     """Learn two made-up rows with a copy, save it and load it: a model that cannot do so is never entered."""
     trial = loaded(saved(model))
     numeric = [name for name, kind in form.kinds.items() if kind in NUMERIC]
@@ -122,7 +147,8 @@ def _try(model: Model, form: Form) -> None:
     )
     batch = LoggedRows(inputs)
     if form.task == "classification":
-        batch.labels = [model.classes[0], model.classes[-1]]
+        names = model.classes or (["a", "b"] if form.fractions is None else [0, 1])
+        batch.labels = [names[0], names[-1]]
     elif form.task == "regression":
         batch.labels = np.array([[0.0] * form.outputs, [1.0] * form.outputs])
     _run(trial, batch)

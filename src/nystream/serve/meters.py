@@ -60,7 +60,7 @@ class Meter:
         self.low, self.high = np.inf, -np.inf
         self.counts: Counter[Any] = Counter()
         self.covered = [0, 0]
-        """Looks at intervals of 90 %, and how many held the label."""
+        """Looks at intervals of 90%, and how many held the label."""
         self.bins = [[0, 0.0, 0] for _ in range(BINS)]
         """Of probabilities of the answer in tenths: answers, sum of the probabilities, right ones."""
         self.history: list[list[Any]] = []

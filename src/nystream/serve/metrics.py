@@ -78,7 +78,7 @@ class Timings:
         self.recent[name].append(seconds)
 
     def quantiles(self, name: str) -> tuple[float | None, float | None]:
-        """Return the median and the 99 % quantile of the last times; None where there are none."""
+        """Return the median and the 99% quantile of the last times; None where there are none."""
         found = sorted(self.recent[name])
         return (found[len(found) // 2], found[int(0.99 * (len(found) - 1))]) if found else (None, None)
 

@@ -42,6 +42,8 @@ class Entry:
         """The event that could not be learnt again, where that is why."""
         self.replayed = self.to_replay = 0
         """Events learnt again, and to be learnt again, by this start."""
+        self.rows_back = 0
+        """Rows that the model has again by now."""
         self.pattern: Model | None = None
         """Untrained: what keyed models start as."""
         self.form: Form | None = None
@@ -109,7 +111,7 @@ class Entry:
         if self.gone:
             raise Refusal(404, f"there is no model {self.name!r}")
         if self.state == STARTING:
-            done = f"{self.replayed} of {self.to_replay} events are learnt again"
+            done = f"{self.replayed} of {self.to_replay} events are learnt again, it has {self.rows_back:,} rows"
             raise Refusal(503, f"model {self.name!r} is starting: {done}", {"Retry-After": "1"})
         if self.state == QUARANTINED:
             raise Refusal(

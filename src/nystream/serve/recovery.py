@@ -90,6 +90,7 @@ def _bring_back(store: Store, entry: Entry, unanswered: set[int], before: int | 
     try:
         for _ in _replayed(store, twin, unanswered, before):
             entry.replayed = twin.replayed
+            entry.rows_back = 0 if twin.champion.model is None else twin.champion.model.n_seen
             yield
     except Exception as error:
         if is_disk_error(error):

@@ -13,6 +13,7 @@ from nystream.serve.backup import Backup
 from nystream.serve.bodies import Challenge, Clone, Config, Rollback, read_body
 from nystream.serve.form import one_line
 from nystream.serve.helper import Helpers
+from nystream.serve.json_text import to_json
 from nystream.serve.models import STARTING, Entry
 from nystream.serve.parts import Part
 from nystream.serve.refusals import Refusal
@@ -44,6 +45,7 @@ async def create(call: Call) -> Response:
         model, form = await call.service.aside(_uploaded, call.service.answering.helpers, call.body)
         return answered(await call.service.ask(admin.Create(name, {}, learning.fresh(model), form, model)), 201)
     config = read_body(Config, parsed(call.body), call.service.settings.limits).model_dump(exclude_unset=True)
+    await call.service.answering.try_settings(config, "try_config", config)
     pattern, form = await call.service.aside(_declared, config)
     return answered(await call.service.ask(admin.Create(name, config, pattern, form)), 201)
 
@@ -140,6 +142,9 @@ async def challenge(call: Call) -> Response:
     found = body.model_dump(exclude_unset=True, exclude={"copy_champion"})
     if body.copy_champion and found:
         raise Refusal(422, 'with "copy": true a challenger has nothing else')
+    if entry.form is not None:
+        described = to_json(entry.form.described())
+        await call.service.answering.try_settings(found, "try_challenger", found, described)
     await call.service.aside(learning.check, found)
     return answered(await call.service.ask(admin.AddShadow(entry, name, found, copy=body.copy_champion)), 201)
 

@@ -208,7 +208,9 @@ class Service:
             batch = await self._checked(entry, entry.form, rows)
         else:
             try:
-                opened = await self.answering.long(learning.opened, entry.config, rows.table, rows.labels)
+                first = (entry.config, rows.table, rows.labels)
+                await self.answering.try_settings(entry.config, "try_first_rows", *first)
+                opened = await self.answering.long(learning.opened, *first)
             except Refusal:
                 if entry.form is None:  # else another request has told meanwhile what the rows are
                     raise

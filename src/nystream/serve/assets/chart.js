@@ -356,7 +356,7 @@ export function reliability(host, bins) {
   const up = (value) => size - 2 - to(value);
   const most = Math.max(...bins.map(([answers]) => answers), 1);
   const label = bins.map(
-    ([answers, said, right]) => `said ${Math.round(100 * said)} %: right ${Math.round(100 * right)} % of ${answers}`,
+    ([answers, said, right]) => `said ${Math.round(100 * said)}%: right ${Math.round(100 * right)}% of ${answers}`,
   );
   host.replaceChildren(
     svg(

@@ -85,8 +85,8 @@ function showHealth(health) {
   if (!health) return;
   const facts = [
     ["Rows waiting to be learnt", health.queue ? `${count(health.queue_rows)} (requests: ${count(health.queue)})` : "none", health.queue > 1000],
-    ["Learning request", `${time(health.learn_median)}, 99 % within ${time(health.learn_p99)}`],
-    ["Sync of the disk", `${time(health.commit_median)}, 99 % within ${time(health.commit_p99)}`],
+    ["Learning request", `${time(health.learn_median)}, 99% within ${time(health.learn_p99)}`],
+    ["Sync of the disk", `${time(health.commit_median)}, 99% within ${time(health.commit_p99)}`],
     ["Free on the disk", bytes(health.disk_free), health.disk_free < 1e9],
     ["Log and snapshots", `${bytes(health.log_bytes)} and ${bytes(health.snapshot_bytes)}`],
     ["Memory", bytes(health.process_bytes)],

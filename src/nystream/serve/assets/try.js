@@ -127,7 +127,7 @@ async function predict({ name, champion, schema }) {
     el("p", { class: "big", text: value(found.predictions[0]) }),
   ];
   if (found.low)
-    parts.push(el("p", { class: "small", text: `90 % interval: ${value(found.low[0])} to ${value(found.high[0])}` }));
+    parts.push(el("p", { class: "small", text: `90% interval: ${value(found.low[0])} to ${value(found.high[0])}` }));
   if (found.probabilities) {
     const order = found.probabilities[0].map((part, k) => [part, String(found.classes[k])]).sort((a, b) => b[0] - a[0]);
     parts.push(

@@ -167,6 +167,9 @@ def test_other_arguments_that_cannot_be_are_refused(frame, tmp_path):
         nystream_spark.per_key(frame, "kee", pkrr(), FEATURES, "y", order_by="seq")
     with pytest.raises(ValueError, match="emit"):
         nystream_spark.per_key(frame, "key", pkrr(), FEATURES, "y", order_by="seq", emit="all")
+    dotted = frame.withColumnRenamed("x0", "x.0")
+    with pytest.raises(ValueError, match=r"column 'x.0' has a dot .* per_key .*withColumnRenamed\('x.0', 'x_0'\)"):
+        nystream_spark.per_key(dotted, "key", pkrr(), ["x.0"], "y", order_by="seq")
     with pytest.raises(ValueError, match="learnt nothing yet"):
         nystream_spark.predict(frame, pkrr(), FEATURES)
     with pytest.raises(ValueError, match="column 'key', a target, is string"):

@@ -69,8 +69,8 @@ class WorkerError(RuntimeError):
 
 
 def one_line(error: BaseException) -> str:
-    """The message of an error without line breaks."""
-    return " ".join(str(error).split()) or type(error).__name__
+    """The message of an error without line breaks, of a bad cell without the remedy, which is none on Spark."""
+    return " ".join(str(getattr(error, "problem", error)).split()) or type(error).__name__
 
 
 def explained(error: BaseException) -> Exception | None:

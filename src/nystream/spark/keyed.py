@@ -16,7 +16,7 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.persist import to_bytes
 from nystream.runtime.params import at_least, one_of
-from nystream.spark.columns import column, in_utc, is_number, names_of, require, roles
+from nystream.spark.columns import column, in_utc, is_number, names_of, refuse_dots, require, roles
 from nystream.spark.errors import MARK
 from nystream.spark.jobs import here
 from nystream.spark.key_models import FORECASTS, METRICS, Keyed, Processor, learnt_once, write_rows_without_key
@@ -113,6 +113,7 @@ def per_key(
     if emit == "forecasts" and not isinstance(model.learner, SeriesLearner):
         raise ValueError("emit='forecasts' needs a Model of a nystream.forecast.SeriesLearner")
     columns = list(dict.fromkeys([*keys, *order, *found.all]))
+    refuse_dots(columns, "per_key")
     job = Keyed(to_bytes(model), keys, order, found, emit, most_rows, here(), refusing)
     schema = _output(df, model, job)
     instants = (field.name for field in schema.fields if isinstance(field.dataType, TimestampType))

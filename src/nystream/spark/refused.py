@@ -39,6 +39,8 @@ class OnError:
     """What is done with rows that cannot be learnt: "stop", "skip", or the address of a folder of dead letters."""
 
     value: str
+    source: str | None = None
+    """Which files or offsets the rows come from, if that is known."""
 
     def __post_init__(self) -> None:
         is_text = isinstance(self.value, str) and bool(self.value)
@@ -63,6 +65,8 @@ class OnError:
         """
         if self.folder is None or not rows:
             return
+        if self.source is not None:
+            where["source"] = self.source
         lines = [
             json.dumps({**where, "reason": reason, "row": row}, default=str, sort_keys=True)
             for row, reason in zip(rows, reasons, strict=True)

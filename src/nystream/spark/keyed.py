@@ -87,8 +87,9 @@ def per_key(
         were left out; `lastProgress["observedMetrics"]["nystream_keys"]` counts rows without a key.
     ttl : str, timedelta or None
         How long the model of a key is kept after the last micro-batch in which the key had rows, "30 days" for example,
-        by the clock of the driver. A key that comes again later begins with an empty model. None: for ever. It has to
-        stay what it was at the first start of the query. Of streaming frames only. Micro-batches without rows are then
+        by the clock of the driver. A key that comes again later begins with an empty model. None: for ever. A later
+        start of the query may give another duration, but not one in place of None or None in place of one: Spark then
+        refuses the checkpoint. Of streaming frames only. Micro-batches without rows are then
         switched off (spark.sql.streaming.noDataMicroBatches.enabled), since Spark would run them without end.
     """
     refusing = OnError(on_error)

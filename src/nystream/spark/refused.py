@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ class OnError:
         if self.source is not None:
             where["source"] = self.source
         lines = [
-            json.dumps({**where, "reason": reason, "row": row}, default=str, sort_keys=True)
+            json.dumps({**where, "reason": reason, "row": _plain(row)}, default=str, sort_keys=True)
             for row, reason in zip(rows, reasons, strict=True)
         ]
         content = ("\n".join(lines) + "\n").encode()
@@ -99,6 +100,14 @@ class OnError:
         return len(found)
 
 
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row with words in place of numbers that JSON does not have: nan, inf and -inf."""
+    return {
+        name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }
+
+
 def find_bad_rows(count: int, learn: Callable[[int, int], None]) -> list[Refused]:
     """Return which of `count` rows cannot be learnt, by halving: `learn(i, j)` learns rows i to j or raises.
 
@@ -111,7 +120,7 @@ def find_bad_rows(count: int, learn: Callable[[int, int], None]) -> list[Refused
             learn(start, end)
         except (ValueError, TypeError) as error:
             if end - start == 1:
-                found.append(Refused(start, one_line(error)))
+                found.append(Refused(start, one_line(error).removeprefix("row 0: ")))  # the only one of these rows
                 return
             middle = (start + end) // 2
             look(start, middle)

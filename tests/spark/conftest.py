@@ -30,6 +30,7 @@ SETTINGS = {
     "spark.default.parallelism": "2",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
+    "spark.python.authenticate.socketTimeout": "300s",  # a busy machine starts a Python slowly
     "spark.sql.parquet.compression.codec": "gzip",  # Java's own; that of Snappy fails where musl lies beside glibc
 }
 

@@ -119,6 +119,9 @@ def test_frames_that_cannot_be_learnt_are_refused(spark, rows):
         nystream_spark.fit_auto(frame.selectExpr("*", "-1.0 as w"), "y", weight="w")
     with pytest.raises(ValueError, match="column 'check', which marks rows for validation, must be boolean"):
         nystream_spark.fit_auto(frame.selectExpr("*", "1 as check"), "y", validation="check")
+    infinite = frame.selectExpr("*", "'a' as text", "if(x0 > 0, double('inf'), x0) as wide")
+    with pytest.raises(ValueError, match=r"column 'wide' is inf at row \d+ of the sample, which is no finite number"):
+        nystream_spark.fit_auto(infinite, "y")
     with pytest.raises(ValueError, match="column 'z', a feature, is array<int>"):
         nystream_spark.fit_auto(frame.selectExpr("*", "array(1) as z"), "y")
 
@@ -132,7 +135,7 @@ def test_weights_may_be_decimals(spark, rows):
 def test_a_string_that_is_no_number_where_the_sample_has_numbers_is_refused_by_place(spark, rows):
     data = table(*rows, text=[str(i) for i in range(N - 1)] + ["hello"])
     message = (
-        r"column 'text' is 'hello' at row \d+ of partition 1, which is no .*; the sample has numbers there alone: "
+        r"column 'text' is 'hello' at row \d+ of partition 1, which is no .*: the sample has numbers there alone; "
         "put a null there, or leave the column out"
     )
     with pytest.raises(ValueError, match=message):

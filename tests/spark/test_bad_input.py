@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import sys
@@ -19,7 +20,7 @@ from pyspark.errors import PySparkException
 import nystream.spark as nystream_spark
 from nystream.spark.errors import MARK, explained
 from nystream.spark.jobs import blas_threads
-from nystream.spark.refused import OnError
+from nystream.spark.refused import OnError, find_bad_rows
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +168,9 @@ def test_other_arguments_that_cannot_be_are_refused(frame, tmp_path):
         nystream_spark.per_key(frame, "kee", pkrr(), FEATURES, "y", order_by="seq")
     with pytest.raises(ValueError, match="emit"):
         nystream_spark.per_key(frame, "key", pkrr(), FEATURES, "y", order_by="seq", emit="all")
+    dotted = frame.withColumnRenamed("x0", "x.0")
+    with pytest.raises(ValueError, match=r"column 'x.0' has a dot .* per_key .*withColumnRenamed\('x.0', 'x_0'\)"):
+        nystream_spark.per_key(dotted, "key", pkrr(), ["x.0"], "y", order_by="seq")
     with pytest.raises(ValueError, match="learnt nothing yet"):
         nystream_spark.predict(frame, pkrr(), FEATURES)
     with pytest.raises(ValueError, match="column 'key', a target, is string"):
@@ -321,6 +325,10 @@ def test_remedies_for_what_spark_says():
         ("Total size of serialized results of 16 tasks is bigger than spark.driver.maxResultSize", "depth=1"),
     ]:
         assert remedy in one_line(explained(RuntimeError(said)))
+    for said, change in [("VALUE", "the ttl: it was given"), ("KEY", "the types of the key's columns")]:
+        found = explained(RuntimeError(f"[STATE_STORE_{said}_SCHEMA_NOT_COMPATIBLE] Provided schema does not match"))
+        assert isinstance(found, ValueError)
+        assert f"what changed is {change}" in one_line(found)
     assert explained(RuntimeError("No module named 'their_own'")) is None
     assert explained(RuntimeError("something else")) is None
 
@@ -338,6 +346,33 @@ def test_a_plan_that_names_a_refusal_is_not_taken_for_it():
     refused = explained(RuntimeError(f"[USER_RAISED_EXCEPTION] {MARK}the key is null\n== Logical Plan ==\n{plan}"))
     assert str(refused) == "the key is null"
     assert str(explained(RuntimeError(f"[X] {MARK}the key is null SQLSTATE: P0001"))) == "the key is null"
+    streamed = RuntimeError(f"[STREAM_FAILED] [X] {MARK}the key is null SQLSTATE: P0001 SQLSTATE: XXKST\n== Plan ==")
+    assert str(explained(streamed)) == "the key is null"
+
+
+def test_dead_letters_are_json_that_everything_reads(tmp_path):
+    on_error = OnError(str(tmp_path), source="file 3.parquet")
+    on_error.write([{"x": float("nan"), "y": float("-inf"), "z": 1.5, "t": "now"}], ["why"], batch=3)
+    (path,) = tmp_path.glob("*.jsonl")
+
+    def refuse(word: str) -> None:
+        raise ValueError(f"{word} is not JSON")
+
+    letter = json.loads(path.read_text(), parse_constant=refuse)
+    assert letter["row"] == {"x": "nan", "y": "-inf", "z": 1.5, "t": "now"}
+    assert letter["source"] == "file 3.parquet"
+
+
+def test_a_bad_row_is_found_and_its_reason_has_no_remedy_of_elsewhere():
+    data = [{"x": 1.0}, {"x": 2.0}, {"x": "three"}]
+    model = nystream.Model(pkrr(), nystream.Schema(["x"]))
+
+    def learn(start: int, end: int) -> None:
+        model.schema.parse(data[start:end])
+
+    (bad,) = find_bad_rows(len(data), learn)
+    assert bad.place == 2
+    assert bad.reason == "column 'x' is 'three', which is no finite number"
 
 
 def test_dead_letters_that_were_left_half_written_are_removed_after_an_hour(tmp_path):

@@ -55,7 +55,7 @@ def test_streams_are_learnt_by_key_and_into_one_model(found):
     ("what", "message"),
     [
         ("null", r"ValueError: column 'x0', a feature, is void, not a number"),
-        ("stream with a null", r"ValueError: batch 0: .*column 'x0' is missing, and PKRR takes no missing values"),
+        ("stream with a null", r"ValueError: batch 0 \(file 0.parquet\): .*column 'x0' is missing, and PKRR takes"),
         ("no checkpoint", r"ValueError: checkpoint='.*' is no checkpoint of a per_key stream"),
         ("Java", r"WorkerError: Spark could not run this: \[USER_RAISED_EXCEPTION\] b"),
     ],

@@ -133,6 +133,18 @@ def test_partitions_without_rows_are_nothing(frames, rows):
         nystream_spark.fit(frames[4].where("x0 > 99"), pkrr(), FEATURES, "y")
 
 
+def test_names_of_columns_may_have_dots(frames, rows):
+    dotted = frames[4].selectExpr("x0 as `x.0`", "x1 as `x``1`", "x2", "y as `y.0`", "w as `w.`")
+    names = ["x.0", "x`1", "x2"]
+    whole, sizes = pkrr(), {"landmarks": 20, "big": 0, "rough": 0}
+    whole.run(*rows, frames[4].toPandas()["w"].to_numpy())
+    found = nystream_spark.fit(dotted, pkrr(), names, "y.0", weight="w.")
+    assert_allclose(found.predict(rows[0]), whole.predict(rows[0]), rtol=0, atol=1e-10)
+    model = nystream_spark.fit_auto(dotted, "y.0", features=names, weight="w.", **sizes)
+    answered = nystream_spark.predict(dotted, model).toPandas()
+    assert_allclose(answered["prediction"], model.predict(answered[names]), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("learner", [nystream.Perceptron(Gaussian(1.0)), nystream.Auto(), nystream.FOGD(Gaussian(1.0))])
 def test_a_learner_that_cannot_merge_is_refused_by_name_with_the_way_out(frames, learner):
     with pytest.raises(nystream.Unable, match=rf"^{type(learner).__name__} cannot merge: .*per_key.*PKRR"):

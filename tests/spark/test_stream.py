@@ -89,7 +89,7 @@ def test_folders_that_do_not_belong_together_are_refused(spark, rows, tmp_path):
     with pytest.raises(ValueError, match=r"models=.* and checkpoint=.* belong to different streams \(none and \w+\)"):
         started(spark, tmp_path, models="others")
     (tmp_path / "models" / "000000.nys").unlink()
-    with pytest.raises(ValueError, match=r"batch 1: .*no model of batch 0, on which batch 1 builds"):
+    with pytest.raises(ValueError, match=r"batch 1 \(file 1.parquet\): .*no model of batch 0, on which batch 1 builds"):
         run(spark, tmp_path)
 
 
@@ -144,14 +144,14 @@ def test_bad_rows_are_skipped_or_kept_as_dead_letters_and_counted(spark, rows, t
         json.loads(line) for path in (tmp_path / "letters").glob("*.jsonl") for line in path.read_text().splitlines()
     ]
     assert len(letters) == 3
-    assert {letter["batch"] for letter in letters} == {0, 1, 2}
+    assert {(letter["batch"], letter["source"]) for letter in letters} == {(i, f"file {i}.parquet") for i in range(3)}
     assert all("x1" in letter["reason"] or "y" in letter["reason"] for letter in letters)
     if kind == "learner":
         good = data[np.isfinite(data[["x1", "y"]]).all(axis=1)]
         alone = pkrr()
         alone.run(good[FEATURES].to_numpy(), good["y"].to_numpy())
         assert_allclose(model.predict(rows[0]), alone.predict(rows[0]), rtol=0, atol=1e-10)
-        assert any("batch 0: 99 rows learnt, 1 refused" in line for line in lines)
+        assert any("batch 0: 99 rows learnt, 1 refused" in line and "file 0.parquet" in line for line in lines)
 
 
 def test_the_last_progress_of_a_stream_has_its_rows(spark, rows, tmp_path):

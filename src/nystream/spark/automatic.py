@@ -25,7 +25,7 @@ from nystream.runtime.types import Array
 from nystream.spark.columns import column, is_number, named_roles, one_name, refuse_stream, require
 from nystream.spark.errors import Refusal, clear_errors
 from nystream.spark.fitting import classes_of
-from nystream.spark.jobs import Place, matrix, refuse_nulls, weights_of
+from nystream.spark.jobs import Place, bad_cell, matrix, refuse_nulls, weights_of
 from nystream.spark.patterns import task_of
 from nystream.spark.progress import Progress, Stages
 from nystream.spark.roles import Roles
@@ -103,7 +103,8 @@ def fit_auto(
         Bytes that the sums of a task may take.
     seed : int
     progress : callable or None
-        Called with a line after each stage, `print` for example. The log `nystream.spark` has the same lines.
+        Called with a line after each stage, `print` for example. The log `nystream.spark` has the same lines. If a run
+        of MLflow is active, it gets rows, landmarks, the error of the held-back rows and seconds as metrics.
     """
     require(df, [one_name(target, "target")])
     refuse_stream(df, "fit_auto", "fit_stream, or per_key with nystream.Auto")
@@ -155,15 +156,21 @@ def fit_auto(
         learner.design(*fold.read(whole, design_rows)[:2], outputs)
         X, Y, w = fold.read(whole, held_rows)
         notes.append(f"{len(learner.members_)} ridges with up to {max(landmarks, big, rough):,} landmarks")
+    sizes = {"landmarks": landmarks, "landmarks of the large ridge": big, "landmarks of the Laplacian ridge": rough}
+    stages.log({"rows": rows, "partitions": partitions, "held-back rows": held_rows.num_rows, **sizes})
     included = validation is None
     with stages.stage("first pass"):
         first = fold.totals(learnt, whole, learner, list(learner.members_), rows, partitions)
         learner.choose(X, Y, first, w, included=included)
-    with stages.stage("second pass"):
+    with stages.stage("second pass") as notes:
         more = {}
         if learner.waiting:
             more = fold.totals(learnt, whole, learner, learner.waiting, rows, partitions)
         learner.conclude(X, Y, {**first, **more}, rows, w, included=included)
+        if task == "regression":
+            error = float(np.sqrt(np.mean(learner.residuals_**2)))
+            notes.append(f"RMSE of held-back rows {error:.4g}")
+            stages.log({"held-back RMSE": error})
     if isinstance(whole, Encoded):
         whole.n_seen_ = rows
     schema = fold.schema_of(whole)
@@ -226,10 +233,9 @@ class Pass(Summing):
         try:
             found, n, _ = schema.columns_of(batch.select(schema.names))
         except BadCell as error:
-            raise Refusal(
-                f"column {error.column!r} is {error.value!r} at {place(error.row)}, which is no {error.wanted}; the "
-                f"sample has {schema.columns[error.column]}s there alone: put a null there, or leave the column out"
-            ) from None
+            kind = schema.columns[error.column]
+            remedy = f"the sample has {kind}s there alone; put a null there, or leave the column out"
+            raise bad_cell(error, place, remedy) from None
         return Batch(found, {name: schema.columns[name] for name in schema.names}, n)
 
     def schema_of(self, whole: Any) -> Schema:

@@ -19,7 +19,9 @@ __all__ = [
     "is_number",
     "named_roles",
     "names_of",
+    "numbered",
     "one_name",
+    "refuse_dots",
     "refuse_stream",
     "require",
     "require_names",
@@ -47,6 +49,25 @@ def names_of(value: str | Sequence[str] | None, what: str) -> tuple[str, ...]:
 def column(name: str) -> Any:
     """Return the column of exactly this name, dots and all."""
     return sql.col("`" + name.replace("`", "``") + "`")
+
+
+def numbered(df: Any, names: Sequence[str]) -> Any:
+    """Return these columns of a frame under the names c0, c1 and so on.
+
+    The functions of Spark that send batches to Python find no column whose name has a dot. Workers get the names back
+    by `rename_columns`.
+    """
+    return df.select(*[column(name).alias(f"c{i}") for i, name in enumerate(names)])
+
+
+def refuse_dots(names: Iterable[str], what: str) -> None:
+    """Refuse column names with dots for the function `what`: Spark cannot group rows that have such columns."""
+    name = next((name for name in names if "." in name or "`" in name), None)
+    if name is not None:
+        raise ValueError(
+            f"column {name!r} has a dot or a backtick in its name, with which {what} cannot work; rename it: "
+            f"df.withColumnRenamed({name!r}, {name.replace('.', '_').replace('`', '_')!r})"
+        )
 
 
 def in_utc(df: Any, name: str) -> Any:

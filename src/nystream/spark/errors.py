@@ -21,7 +21,7 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 
 MARK = "nystream.spark.errors.Refusal: "
 """What a refusal begins with in the reports of Spark."""
-REFUSED = re.compile(r"(?<!errorMessage, )nystream\.spark\.errors\.Refusal: (.+?)(?: SQLSTATE: \w{5})?$", re.MULTILINE)
+REFUSED = re.compile(r"(?<!errorMessage, )nystream\.spark\.errors\.Refusal: (.+?)(?: SQLSTATE: \w{5})*$", re.MULTILINE)
 """The last line of a traceback of a refusal, wherever Spark puts it; not the text in a plan that Spark prints."""
 ABSENT = re.compile(r"No module named '([\w.]+)'")
 EXTRA = ("nystream", "pyarrow", "pandas", "numpy", "scipy", "safetensors", "google")
@@ -47,6 +47,11 @@ REMEDIES = (
     ),
 )
 """What Spark says, and what to do about it."""
+OTHER_STATE = (
+    ("VALUE_SCHEMA_NOT_COMPATIBLE", "the ttl: it was given at the first start and is not now, or the other way round"),
+    ("KEY_SCHEMA_NOT_COMPATIBLE", "the types of the key's columns"),
+)
+"""What Spark says of a state that it does not read with this query, and what has changed."""
 STACK = re.compile(r"\n\s+at [\w.$/]+\(|JVM stacktrace")
 """The sign of a stack of Java."""
 RAISED = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Warning|Interrupt|Exit): .+$", re.MULTILINE)
@@ -69,8 +74,8 @@ class WorkerError(RuntimeError):
 
 
 def one_line(error: BaseException) -> str:
-    """Return the message of an error without line breaks."""
-    return " ".join(str(error).split()) or type(error).__name__
+    """Return the message of an error without line breaks; of a bad cell without the remedy, which is none on Spark."""
+    return " ".join(str(getattr(error, "problem", error)).split()) or type(error).__name__
 
 
 def explained(error: BaseException) -> Exception | None:
@@ -82,6 +87,12 @@ def explained(error: BaseException) -> Exception | None:
     absent = ABSENT.search(text)
     if absent and absent.group(1).partition(".")[0] in EXTRA:
         return WorkerError(f"a Python worker has no module {absent.group(1)!r}: {PYTHON}")
+    for sign, change in OTHER_STATE:
+        if f"STATE_STORE_{sign}" in text:
+            return ValueError(
+                f"the checkpoint has models of another query; what changed is {change}; go on with what it was, or "
+                "start anew with a new checkpoint"
+            )
     for sign, remedy in REMEDIES:
         if sign in text:
             return WorkerError(remedy)

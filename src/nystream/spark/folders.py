@@ -13,13 +13,17 @@ from pyarrow import fs
 from nystream import persist
 from nystream.runtime.params import Params
 
-__all__ = ["ModelFolder", "claim_folders", "has_started", "open_folder"]
+__all__ = ["ModelFolder", "claim_folders", "has_started", "open_folder", "rows_of_batch"]
 
 NAME = re.compile(r"(\d{6,})\.nys")
 LEFT = re.compile(r"\.?\d{6,}\.nys\..*(tmp|new)|\d{6,}\.nys\.new")
 """Files that a process which was killed left half-written."""
 IDENTITY = "nystream-stream.json"
 """In the models' folder and in the checkpoint: which stream they belong to, and what it learns."""
+SHOWN_FILES = 3
+"""Names of files in a message."""
+SHOWN_OFFSET = 200
+"""Characters of an offset in a message."""
 
 
 class ModelFolder:
@@ -89,6 +93,38 @@ def has_started(checkpoint: str) -> bool:
     return any(item.base_name.isdigit() for item in files.get_file_info(fs.FileSelector(f"{root}/offsets")))
 
 
+def rows_of_batch(checkpoint: str, batch: int) -> str:
+    """Return which rows a micro-batch has, by what its checkpoint notes: names of files, or offsets of the source."""
+    try:
+        lines = _read_lines(checkpoint, f"offsets/{batch}")[2:]  # after the version and Spark's own notes
+        found = [_part_of_batch(checkpoint, number, batch, line) for number, line in enumerate(lines)]
+    except (OSError, ValueError, KeyError, TypeError):  # a layout of files that is not known
+        found = []
+    return "; ".join(found) or f"offsets/{batch} of the checkpoint"
+
+
+def _part_of_batch(checkpoint: str, source: int, batch: int, line: str) -> str:
+    """Return what one source of a query has in a micro-batch; `line` is the source's entry among the offsets."""
+    offset = json.loads(line)
+    if not isinstance(offset, dict) or set(offset) != {"logOffset"}:
+        return f"offsets up to {line[:SHOWN_OFFSET]}"
+    entry = f"sources/{source}/{offset['logOffset']}"
+    try:
+        lines = _read_lines(checkpoint, entry)
+    except FileNotFoundError:
+        lines = _read_lines(checkpoint, f"{entry}.compact")
+    paths = [item["path"] for item in map(json.loads, lines[1:]) if item["batchId"] == offset["logOffset"]]
+    names = sorted(path.rpartition("/")[2] for path in paths)
+    more = f" and {len(names) - SHOWN_FILES} more" if len(names) > SHOWN_FILES else ""
+    return f"file{'s' * (len(names) != 1)} {', '.join(names[:SHOWN_FILES])}{more}"
+
+
+def _read_lines(folder: str, name: str) -> list[str]:
+    files, root = open_folder(folder)
+    with files.open_input_stream(f"{root}/{name}") as file:
+        return bytes(file.read()).decode().splitlines()
+
+
 def claim_folders(checkpoint: str, models: str, learns: dict[str, str]) -> None:
     """Give the checkpoint and the models' folder of a new stream a common id; refuse folders of different streams.
 
@@ -99,7 +135,8 @@ def claim_folders(checkpoint: str, models: str, learns: dict[str, str]) -> None:
         raise ValueError(
             f"checkpoint={checkpoint!r} is that of a query that fit_stream did not start; give a new folder"
         )
-    if ours is None and theirs is None:
+    is_new = not has_started(checkpoint) and not ModelFolder(models).numbers()
+    if is_new and (ours is None or theirs is None):  # one of them has an id if the first start was killed between both
         identity = {"id": uuid.uuid4().hex, **learns}
         for folder in (models, checkpoint):
             _write_identity(folder, identity)

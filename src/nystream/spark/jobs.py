@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
+from nystream.data.places import BadCell
 from nystream.persist import FORMAT, from_bytes, to_bytes
 from nystream.runtime.types import Array
 from nystream.spark.errors import PYTHON, Refusal, one_line
@@ -24,6 +25,7 @@ __all__ = [
     "Fold",
     "Learnt",
     "Place",
+    "bad_cell",
     "blas_threads",
     "here",
     "learn_rows",
@@ -92,7 +94,10 @@ class Fold:
         if hasattr(model, "schema_"):  # a Model; workers import no more than they need
             refuse_nulls(batch, self.roles.targets, place)
             used = batch.select([*self.roles.features, *self.roles.targets])
-            model.run(used, weights=weights_of(batch, self.roles.weight, place))
+            try:
+                model.run(used, weights=weights_of(batch, self.roles.weight, place))
+            except BadCell as error:
+                raise bad_cell(error, place, "mend it, or leave the row out") from None
         else:
             X, Y, w = reader(self.roles, missing=model.missing)(batch, place)
             model.run(X, Y, w)
@@ -143,13 +148,17 @@ class Learnt(NamedTuple):
 
 
 def learn_rows(fold: Fold, build: Build, batches: Iterator[Any]) -> Learnt:
-    """Learn the rows of this task. A row that is refused is no failure of the task, which would be tried again."""
+    """Learn the rows of this task, whose columns are `numbered`.
+
+    A row that is refused is no failure of the task, which would be tried again.
+    """
     part, rows, refused = TaskContext.get().partitionId(), 0, 0
     try:
         build.check()
         model = fold.start(part)
         for batch in batches:
             if batch.num_rows:
+                batch = batch.rename_columns(fold.roles.all)
                 model, bad = fold.learn_good_rows(model, batch, partial(_place, part, rows + refused))
                 rows, refused = rows + batch.num_rows - bad, refused + bad
     except (ValueError, TypeError) as error:
@@ -202,6 +211,12 @@ def reader(roles: Roles, *, missing: bool) -> Callable[[Any, Place], tuple[Array
         return X, Y if Y is None or Y.shape[1] > 1 else Y[:, 0], weights_of(batch, roles.weight, place)
 
     return arrays
+
+
+def bad_cell(error: BadCell, place: Place, remedy: str) -> Refusal:
+    """Return the refusal of a row with a value of another kind than its column's."""
+    value = error.value.item() if isinstance(error.value, np.generic) else error.value
+    return Refusal(f"column {error.column!r} is {value!r} at {place(error.row)}, which is no {error.wanted}: {remedy}")
 
 
 def weights_of(batch: Any, name: str | None, place: Place) -> Array | None:

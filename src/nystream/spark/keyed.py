@@ -16,7 +16,7 @@ from nystream.learners.base import Learner
 from nystream.model import Model
 from nystream.persist import to_bytes
 from nystream.runtime.params import at_least, one_of
-from nystream.spark.columns import column, in_utc, is_number, names_of, require, roles
+from nystream.spark.columns import column, in_utc, is_number, names_of, refuse_dots, require, roles
 from nystream.spark.errors import MARK
 from nystream.spark.jobs import here
 from nystream.spark.key_models import FORECASTS, METRICS, Keyed, Processor, learnt_once, write_rows_without_key
@@ -87,8 +87,9 @@ def per_key(
         were left out; `lastProgress["observedMetrics"]["nystream_keys"]` counts rows without a key.
     ttl : str, timedelta or None
         How long the model of a key is kept after the last micro-batch in which the key had rows, "30 days" for example,
-        by the clock of the driver. A key that comes again later begins with an empty model. None: for ever. It has to
-        stay what it was at the first start of the query. Of streaming frames only. Micro-batches without rows are then
+        by the clock of the driver. A key that comes again later begins with an empty model. None: for ever. A later
+        start of the query may give another duration, but not one in place of None or None in place of one: Spark then
+        refuses the checkpoint. Of streaming frames only. Micro-batches without rows are then
         switched off (spark.sql.streaming.noDataMicroBatches.enabled), since Spark would run them without end.
     """
     refusing = OnError(on_error)
@@ -113,6 +114,7 @@ def per_key(
     if emit == "forecasts" and not isinstance(model.learner, SeriesLearner):
         raise ValueError("emit='forecasts' needs a Model of a nystream.forecast.SeriesLearner")
     columns = list(dict.fromkeys([*keys, *order, *found.all]))
+    refuse_dots(columns, "per_key")
     job = Keyed(to_bytes(model), keys, order, found, emit, most_rows, here(), refusing)
     schema = _output(df, model, job)
     instants = (field.name for field in schema.fields if isinstance(field.dataType, TimestampType))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import functions as sql
 
 from nystream.persist import from_bytes
-from nystream.spark.columns import column
+from nystream.spark.columns import numbered
 from nystream.spark.errors import clear_errors
 from nystream.spark.jobs import STATES, Fold, partial_states
 from nystream.spark.tasks import LIMITS, merge_rounds
@@ -42,8 +42,7 @@ def collected(df: Any, fold: Fold, depth: int | None = None, nbytes: float = 0.0
     and so on. None: as often as partial models of so many bytes need; the driver's memory then does not grow with the
     number of partitions, and nobody has to know that number.
     """
-    rows = df.select(*[column(name) for name in fold.roles.all])
-    states = rows.mapInArrow(partial_states(fold), STATES)
+    states = numbered(df, fold.roles.all).mapInArrow(partial_states(fold), STATES)
     for level in range(merge_rounds(nbytes) if depth is None else depth):
         groups = max(1, LIMITS.groups // LIMITS.fan**level)
         grouped = states.withColumn("group", sql.col("part") % groups).groupBy("group")

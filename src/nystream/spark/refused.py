@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,8 @@ class OnError:
     """What is done with rows that cannot be learnt: "stop", "skip", or the address of a folder of dead letters."""
 
     value: str
+    source: str | None = None
+    """Which files or offsets the rows come from, if that is known."""
 
     def __post_init__(self) -> None:
         is_text = isinstance(self.value, str) and bool(self.value)
@@ -63,8 +66,10 @@ class OnError:
         """
         if self.folder is None or not rows:
             return
+        if self.source is not None:
+            where["source"] = self.source
         lines = [
-            json.dumps({**where, "reason": reason, "row": row}, default=str, sort_keys=True)
+            json.dumps({**where, "reason": reason, "row": _plain(row)}, default=str, sort_keys=True)
             for row, reason in zip(rows, reasons, strict=True)
         ]
         content = ("\n".join(lines) + "\n").encode()
@@ -95,6 +100,14 @@ class OnError:
         return len(found)
 
 
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row with words in place of numbers that JSON does not have: nan, inf and -inf."""
+    return {
+        name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in row.items()
+    }
+
+
 def find_bad_rows(count: int, learn: Callable[[int, int], None]) -> list[Refused]:
     """Return which of `count` rows cannot be learnt, by halving: `learn(i, j)` learns rows i to j or raises.
 
@@ -107,7 +120,7 @@ def find_bad_rows(count: int, learn: Callable[[int, int], None]) -> list[Refused
             learn(start, end)
         except (ValueError, TypeError) as error:
             if end - start == 1:
-                found.append(Refused(start, one_line(error)))
+                found.append(Refused(start, one_line(error).removeprefix("row 0: ")))  # the only one of these rows
                 return
             middle = (start + end) // 2
             look(start, middle)

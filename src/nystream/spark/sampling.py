@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql.types import DoubleType, StructField, StructType
 
-from nystream.spark.columns import column
+from nystream.spark.columns import numbered
 from nystream.spark.errors import clear_errors
 
 __all__ = ["draw"]
@@ -30,12 +30,12 @@ def draw(df: Any, names: list[str], rows: int, count: int, seed: int) -> Any:
     partitions draw the same rows.
     """
     bound = min(1.0, (count + SPARE * np.sqrt(count) + SPARE) / max(rows, 1))
-    chosen = df.select(*[column(name) for name in names])
+    chosen = numbered(df, names)
     schema = StructType([*chosen.schema.fields, StructField(KEY, DoubleType())])
     with clear_errors():
         table = chosen.mapInArrow(_below(bound, seed), schema).toArrow()
     order = np.argsort(table.column(KEY).to_numpy(), kind="stable")[:count]
-    return table.drop_columns([KEY]).take(pa.array(order))
+    return table.drop_columns([KEY]).rename_columns(names).take(pa.array(order))
 
 
 def _below(bound: float, seed: int) -> Callable[[Iterator[Any]], Iterator[Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import functions as sql
@@ -15,9 +16,9 @@ from nystream.runtime.params import at_least
 from nystream.spark.columns import column, roles
 from nystream.spark.errors import Refusal, clear_errors, one_line
 from nystream.spark.fitting import check_mergeable, check_seeded, fitted_good_rows
-from nystream.spark.folders import ModelFolder, claim_folders, has_started
+from nystream.spark.folders import ModelFolder, claim_folders, has_started, rows_of_batch
 from nystream.spark.patterns import named_model
-from nystream.spark.progress import LOG, Progress
+from nystream.spark.progress import LOG, Progress, Run
 from nystream.spark.refused import OnError
 from nystream.spark.roles import Roles
 
@@ -62,18 +63,20 @@ def fit_stream(
         Files that are kept, the last ones, at least 2; None: all.
     on_error : "stop", "skip" or the address of a folder
         What is done with a row that cannot be learnt (a null, an infinite number, a value of another kind). "stop": the
-        query fails, and the error names batch, column and row. "skip": the row is left out. A folder: it is left out
-        and written there with the reason, as a line of JSON, once even if Spark runs the batch again. The log
-        `nystream.spark` has the number of such rows of each batch, and the model's `notes_["refused"]` that of all.
+        query fails, and the error names the batch, its files or offsets, column and row. "skip": the row is left out. A
+        folder: it is left out and written there with its origin and the reason, as a line of JSON, once even if Spark
+        runs the batch again. The log `nystream.spark` has the number of such rows of each batch, and the model's
+        `notes_["refused"]` that of all.
     progress : callable or None
         Called with a line after each batch, `print` for example. The log has the same lines. The query's
-        `lastProgress["observedMetrics"]["nystream"]` has the rows and the labelled rows of the last batch.
+        `lastProgress["observedMetrics"]["nystream"]` has the rows and the labelled rows of the last batch. If a run of
+        MLflow is active, it gets rows, refused rows and seconds of each batch as metrics.
 
     Raises
     ------
     ValueError
-        For folders that do not belong together, and where the learner or the columns are others than at the first
-        start. Files that a killed process left half-written are removed.
+        For folders that do not belong together, and where the learner, the columns or the classes are others than at
+        the first start. Files that a killed process left half-written are removed.
     """
     refusing = OnError(on_error)
     if keep is not None:
@@ -99,12 +102,17 @@ def fit_stream(
             f"models={str(models)!r} has models up to batch {numbers[-1]}, but checkpoint={str(checkpoint)!r} is new; "
             "give the checkpoint that belongs to them, or an empty folder (and merge the last model later)"
         )
-    learns = {"learner": repr(pattern.learner), "features": list(found.features), "target": list(found.targets)}
+    learns: dict[str, Any] = {
+        "learner": repr(pattern.learner),
+        "features": list(found.features),
+        "target": list(found.targets),
+    }
+    learns |= {"weight": found.weight, "classes": pattern.schema.classes if pattern.schema else None}
     claim_folders(str(checkpoint), str(models), {name: str(value) for name, value in learns.items()})
     left = folder.remove_unfinished() + refusing.remove_unfinished()
     if left:
         LOG.info("fit_stream: %d files that a killed process left half-written were removed", left)
-    step = _Step(pattern, found, folder, keep, depth, refusing, progress)
+    step = _Step(pattern, found, folder, str(checkpoint), keep, depth, refusing, progress, Run.active())
     counts = (sql.count(sql.lit(1)).alias("rows"), sql.count(column(found.targets[0])).alias("labelled"))
     writer = (
         stream.observe("nystream", *counts).writeStream.option("checkpointLocation", str(checkpoint)).foreachBatch(step)
@@ -121,25 +129,31 @@ class _Step:
         pattern: Model,
         found: Roles,
         folder: ModelFolder,
+        checkpoint: str,
         keep: int | None,
         depth: int | None,
         on_error: OnError,
         progress: Progress,
+        run: Run,
     ) -> None:
-        self.pattern, self.found, self.folder, self.keep, self.depth = pattern, found, folder, keep, depth
+        self.pattern, self.found, self.folder, self.checkpoint = pattern, found, folder, checkpoint
+        self.keep, self.depth, self.run = keep, depth, run
         self.on_error, self.progress = None if on_error.stops else on_error, progress
 
     def __call__(self, df: Any, batch: int) -> None:
         try:
             self._learn(df, batch)
         except (ValueError, TypeError) as error:
-            raise Refusal(f"batch {batch}: {one_line(error)}") from None
+            raise Refusal(f"batch {batch} ({rows_of_batch(self.checkpoint, batch)}): {one_line(error)}") from None
 
     def _learn(self, df: Any, batch: int) -> None:
         began = time.monotonic()
         model = self._before(batch)
         fresh = self.pattern if model.learner_ is None else model.clone()  # a dictionary that was chosen is a parameter
-        more, refused = fitted_good_rows(df, fresh, self.found, self.depth, self.on_error)
+        on_error = self.on_error
+        if on_error is not None:
+            on_error = replace(on_error, source=rows_of_batch(self.checkpoint, batch))
+        more, refused = fitted_good_rows(df, fresh, self.found, self.depth, on_error)
         before, total = model.n_seen if model.learner_ is not None else 0, refused
         if model.learner_ is not None:
             total += model.notes_.get("refused", 0)
@@ -151,10 +165,12 @@ class _Step:
         if self.keep is not None:
             self.folder.keep(self.keep)
         rows = (model.n_seen if model.learner_ is not None else 0) - before
-        line = (
-            f"fit_stream, batch {batch}: {rows:,} rows learnt, {refused:,} refused ({time.monotonic() - began:.1f} s)"
-        )
+        seconds = time.monotonic() - began
+        line = f"fit_stream, batch {batch}: {rows:,} rows learnt, {refused:,} refused ({seconds:.1f} s)"
+        if refused and on_error is not None:
+            line += f", {on_error.source}"
         (LOG.warning if refused else LOG.info)(line)
+        self.run.log({"fit_stream.rows": rows, "fit_stream.refused": refused, "fit_stream.seconds": seconds}, batch)
         if self.progress is not None:
             self.progress(line)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import functions as sql
 
 from nystream.runtime.types import Array
-from nystream.spark.columns import column
+from nystream.spark.columns import numbered
 from nystream.spark.errors import clear_errors
 from nystream.spark.jobs import Fold, blas_threads, here, learn_rows
 from nystream.spark.merging import check_states
@@ -56,7 +56,7 @@ def add_up(df: Any, fold: Summing, size: int, partitions: int) -> tuple[Array, i
     each = max(LEAST, int(LIMITS.group_bytes / tasks / 8))
     pieces = -(-size // each)
     reducers = min(pieces, 2 * count_cores(session)) + 1
-    rows = df.select(*[column(name) for name in fold.roles.all])
+    rows = numbered(df, fold.roles.all)
     if tasks < partitions:
         rows = rows.coalesce(tasks)
     cut = rows.mapInArrow(_in_pieces(fold, each), NAMES)

@@ -2,7 +2,7 @@
 
     python benchmarks/accuracy/boosters.py [--streams a,b] [--only auto] [--chart FILE] [--report]
 
-needs `pip install -r benchmarks/accuracy/environment-boosters.txt`. LightGBM, CatBoost (300 iterations) and
+needs `pip install -r benchmarks/accuracy/environment-boosters.txt`. LightGBM, CatBoost (300 iterations), XGBoost and
 scikit-learn's HistGradientBoosting, else with their defaults, are refitted from scratch on all rows so far after 100,
 200, 400, 800, 1,000 rows and then every 1,000 (mnist: every 3,000; the schedule is printed). "+lag": the last label and
 the means of the last 5 and 50 are further columns (for more than two classes one-hot and frequencies). Before the first

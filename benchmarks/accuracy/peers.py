@@ -3,10 +3,11 @@
     python benchmarks/accuracy/peers.py [STREAM ...] [--full] [--limit 60] [--rows 20000] [--jobs N] [--only NAME ...]
     python benchmarks/accuracy/peers.py --draw
 
-needs `pip install -r benchmarks/accuracy/environment-peers.txt`, Java (for CapyMOA) and Linux. All methods follow one protocol: they read a
-stream once and predict every row before they get its label (scikit-learn: every block of 100 rows). Streams and their
-order are those of auto_streams.py. `--full` adds ijcnn1, cod-rna, covtype and mnist at full length. A method that was
-stopped on the first 20,000 rows of a stream does not take part in it at full length, if both are run.
+needs `pip install -r benchmarks/accuracy/environment-peers.txt`, Java (for CapyMOA) and Linux. All methods follow one
+protocol: they read a stream once and predict every row before they get its label (scikit-learn: every block of 100
+rows). Streams and their order are those of auto_streams.py. `--full` adds ijcnn1, cod-rna, covtype and mnist at full
+length. A method that was stopped on the first 20,000 rows of a stream does not take part in it at full length, if both
+are run.
 
 No method is tuned (settings: peers/contestants.py), but Auto was designed on these ten streams. Columns are
 standardised by the rows so far, except for trees and `Auto`. Gaussian kernels have gamma 1/d. The feature maps of
@@ -145,7 +146,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20_000, help="of a stream, at most; the long ones are not cut")
     parser.add_argument("--jobs", type=int, default=processes(), help="contestants that run at the same time")
     parser.add_argument("--draw", action="store_true", help="measure nothing; table and chart of the last results")
-    parser.add_argument("--only", nargs="+", default=[], help=f"measure Auto and these anew; of {', '.join(CONTESTANTS)}")
+    parser.add_argument(
+        "--only", nargs="+", default=[], help=f"measure Auto and these anew; of {', '.join(CONTESTANTS)}"
+    )
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "results" / "peers.json")
     parser.add_argument("--chart", type=Path, default=ROOT / "docs" / "images" / "peers.png")
     options = parser.parse_args()
@@ -166,7 +169,7 @@ def main() -> None:
         results = measured(names, options.rows, options.limit, options.jobs)
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(results, indent=1) + "\n")
-    text = tables(results)
+    text = tables(results, options.json.parent)
     options.json.with_suffix(".md").write_text(text)
     draw(results, options.chart)
     print(text)

@@ -42,6 +42,15 @@ def test_the_commands_of_a_workflow_exist(path):
         assert (ROOT / file).exists(), file
 
 
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_the_actions_of_a_workflow_are_pinned_to_commits(path):
+    used = re.findall(r"uses: (\S+)(.*)", path.read_text(encoding="utf-8"))
+    assert used
+    for action, comment in used:
+        assert re.search(r"@[0-9a-f]{40}$", action), action
+        assert re.match(r" # v\d+\.\d+\.\d+$", comment), f"{action}: name the version in a comment"
+
+
 def test_pull_requests_are_tested_on_the_oldest_and_the_newest_python():
     tested = read_yaml(GITHUB / "workflows" / "checks.yml")["jobs"]["test"]["strategy"]["matrix"]["python"]
     known = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from peers.contestants import AUTO, CONTESTANTS
+from peers.losses import losses
 
 __all__ = ["lowest", "tables"]
 
@@ -16,8 +18,8 @@ def lowest(found: dict[str, dict[str, float]], among: list[str]) -> bool:
     return all(one["Auto, same rows"] < one["error"] for name, one in found.items() if name in among and name != AUTO)
 
 
-def tables(results: dict[str, Any]) -> str:
-    """The page benchmarks/results/peers.md."""
+def tables(results: dict[str, Any], folder: Path) -> str:
+    """The page benchmarks/results/peers.md; `folder` has the results of the other benchmarks."""
     streams = results["streams"]
     others = [name for name in CONTESTANTS if name not in OURS]
     short = [stream["found"] for stream in streams.values() if not stream["full"]]
@@ -28,10 +30,17 @@ def tables(results: dict[str, Any]) -> str:
         [
             "# Peers side by side",
             "",
-            "This page compares nystream with river, scikit-learn and Vowpal Wabbit on real streams. Each method reads "
-            "a stream once and predicts every row before it gets the label of the row (scikit-learn: before it gets "
-            f"the labels of a block of 100 rows). A method that has used {results['limit']:g} seconds of processor "
-            "time on a stream is stopped there. Auto is never stopped.",
+            "This page compares nystream with other libraries. It begins with the data on which others are better.",
+            "",
+            *losses(results, folder),
+            "",
+            "## The next row",
+            "",
+            f"This section compares nystream with {_libraries(results)} on real streams. Each method reads a stream "
+            "once and predicts every row before it gets the label of the row (scikit-learn: before it gets the labels "
+            "of a block of 100 rows). "
+            f"A method that has used {results['limit']:g} seconds of processor time on a stream is stopped there. Auto "
+            "is never stopped.",
             "",
             f"Auto has a lower error than every other library and baseline on {_wins(short, others)} streams"
             + f", and on {_wins(long, others)} streams at full length" * bool(long)
@@ -42,7 +51,7 @@ def tables(results: dict[str, Any]) -> str:
             "",
             f"`python benchmarks/accuracy/peers.py` writes this page, and its help text describes the method. Measured "
             f"on {results['date'][:10]} with commit {commit}, one thread, {results['machine']}, "
-            f"Python {results['python']}, {versions}. Chart: `docs/images/peers.png`.",
+            f"Python {results['python']}, {versions}. Chart: `docs/images/peers.png`.{_again(results)}",
             "",
             "The table gives the error rate, and for casp and cpusmall the root mean squared error; lower is better. "
             "`.103 / .054 (9,870)` means: the method was stopped after 9,870 rows, its error on them is .103, and the "
@@ -67,9 +76,30 @@ def tables(results: dict[str, Any]) -> str:
             "",
             "The library of each method and its settings. `loss A or B` means A for classes and B for numbers.",
             "",
-            *(f"- **{name}**: {text}" for name, text in results["settings"].items()),
+            *(
+                f"- **{name}**: {text}"
+                for name, text in results["settings"].items()
+                if any(name in one["found"] for one in streams.values())
+            ),
             "",
         ]
+    )
+
+
+def _libraries(results: dict[str, Any]) -> str:
+    """The other libraries that took part, in a sentence."""
+    took_part = {method for stream in results["streams"].values() for method in stream["found"]}
+    families = dict.fromkeys(one.family for name, one in CONTESTANTS.items() if name in took_part)
+    names = [family for family in families if family not in ("nystream", "baseline")]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _again(results: dict[str, Any]) -> str:
+    """What was measured later than the rest."""
+    return "".join(
+        f" {', '.join(one['methods'])}: measured again on {one['date'][:10]} with commit {one['commit'][:10]}"
+        f" and nystream {one['versions']['nystream']} on {', '.join(one['streams'])}."
+        for one in results.get("again", [])
     )
 
 
@@ -81,8 +111,9 @@ def _errors(streams: dict[str, Any]) -> list[str]:
     head = ["| | " + " | ".join(streams) + " |", "|---" * (len(streams) + 1) + "|"]
     shape = [f"{one['rows']:,} x {one['columns']}" for one in streams.values()]
     lines = ["| rows x columns | " + " | ".join(shape) + " |"]
+    took_part = [name for name in CONTESTANTS if any(name in stream["found"] for stream in streams.values())]
     lines += [
-        f"| {name} | " + " | ".join(_error(name, stream) for stream in streams.values()) + " |" for name in CONTESTANTS
+        f"| {name} | " + " | ".join(_error(name, stream) for stream in streams.values()) + " |" for name in took_part
     ]
     return head + lines
 

@@ -12,6 +12,7 @@ from typing import Any
 import catboost
 import lightgbm
 import numpy as np
+import xgboost
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 import nystream
@@ -60,6 +61,25 @@ def cat(classes: int) -> Any:
 
 def histogram(classes: int) -> Any:
     return (HistGradientBoostingClassifier if classes else HistGradientBoostingRegressor)(random_state=0)
+
+
+class ExtremeBooster:
+    """XGBoost, which wants the classes of its rows to be 0, 1, 2, ..., none left out."""
+
+    def __init__(self, classes: int) -> None:
+        self.model = (xgboost.XGBClassifier if classes else xgboost.XGBRegressor)(n_jobs=1, random_state=0)
+        self.known = np.arange(0)
+        self.classes = classes
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> ExtremeBooster:
+        if self.classes:
+            self.known, y = np.unique(y, return_inverse=True)
+        self.model.fit(X, y)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        found = np.asarray(self.model.predict(X))
+        return self.known[found] if self.classes else found
 
 
 def before_fits(y: np.ndarray, classes: int) -> np.ndarray:
@@ -118,6 +138,7 @@ def _boosters() -> dict[str, Contestant]:
         ("LightGBM", "lightgbm", light),
         ("CatBoost", "catboost", cat),
         ("HistGB", "scikit-learn", histogram),
+        ("XGBoost", "xgboost", ExtremeBooster),
     ):
 
         def made_by(stream: str, package: str = package) -> str:

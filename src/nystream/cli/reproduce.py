@@ -1,4 +1,4 @@
-"""`nystream reproduce`: tables and figures of the papers, done again, each as JSON, Markdown and a plot."""
+"""`nystream reproduce`: tables and figures of the papers, computed again, each as JSON, Markdown and a plot."""
 
 from __future__ import annotations
 

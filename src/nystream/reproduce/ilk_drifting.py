@@ -108,12 +108,14 @@ def _remarks(tuned: dict[str, float], equal: list[tuple[float, float, float, flo
     ratios = {(eta, lam): ilk / norma for eta, lam, ilk, norma in equal}
     large = [ratio for (eta, _), ratio in ratios.items() if eta >= 3]
     verdict = (
-        "no advantage of the implicit step once both are tuned" if tuned["ILK"] > 0.97 * tuned["NORMA"] else "better"
+        "If both are tuned, the implicit step has no advantage."
+        if tuned["ILK"] > 0.97 * tuned["NORMA"]
+        else "The implicit step is better."
     )
     return (
-        f"Tuned alike, {best} makes the fewest mistakes ({tuned[best]:.0f}) and the worst of the four {spread:.1f} "
-        f"percent more; ILK {tuned['ILK']:.0f} against NORMA {tuned['NORMA']:.0f}: {verdict}.",
-        "What the implicit step gives is robustness: at equal eta and lam ILK makes at most "
+        f"If all are tuned in the same way, {best} makes the fewest mistakes ({tuned[best]:.0f}); the worst of the "
+        f"four makes {spread:.1f} percent more. ILK makes {tuned['ILK']:.0f}, NORMA {tuned['NORMA']:.0f}. {verdict}",
+        "The implicit step is robust: at equal eta and lam, ILK makes at most "
         f"{max(ratios.values()):.2f} times the mistakes of NORMA, and for eta >= 3 between {min(large):.2f} and "
         f"{max(large):.2f} times.",
     )

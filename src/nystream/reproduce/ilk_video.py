@@ -186,13 +186,10 @@ def _best(rows: list[tuple[str, str, float, int, str]]) -> str:
 
 def _in_words(waits: dict[str, list[int | None]]) -> str:
     sentences = [
-        f"{method} knows the room again "
-        + ("never" if wait[1] is None else f"{wait[1]} frames after the lights go off")
+        f"{method} recognises the room " + ("never" if wait[1] is None else f"{wait[1]} frames after the lights go off")
         for method, wait in waits.items()
     ]
-    return (
-        "; ".join(sentences) + ": a buffer from which old colours are not simply dropped by age remembers both scenes."
-    )
+    return "; ".join(sentences) + ". A buffer that does not simply drop the oldest colours remembers both scenes."
 
 
 EXPERIMENT = Experiment(

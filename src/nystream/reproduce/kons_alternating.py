@@ -111,10 +111,10 @@ def _remarks(plays: dict[str, Play], fits: dict[str, Growth]) -> tuple[str, ...]
         f"against {fits['KONS'].exponent:.2f}. That is what the paper predicts.",
         f"One direction is enough here if its weight is kept: Frequent Directions differs from KONS by "
         f"{abs(frequent.regret[-1] - exact.regret[-1]):.1e} with {frequent.points:.0f} stored direction instead of "
-        f"{exact.points:.0f} points: what hurts is to drop rounds, not to sum them.",
+        f"{exact.points:.0f} points. So dropping rounds does harm, and summing them does not.",
         f"With gamma = 0.5 half of the rounds are kept and the regret is "
-        f"{plays['Sketched-KONS, gamma 0.5'].regret[-1] / exact.regret[-1]:.2f} times that of KONS; 1/gamma = 2 is the "
-        "promise.",
+        f"{plays['Sketched-KONS, gamma 0.5'].regret[-1] / exact.regret[-1]:.2f} times that of KONS. The paper "
+        "promises at most 1/gamma = 2.",
     )
 
 

@@ -199,9 +199,10 @@ def _sketch_remarks(sketches: list[Sketch], rounds: int) -> tuple[str, ...]:
     worst = max(ratio(s) * s.gamma for s in sketches[1:-1])
     return (
         f"Regret is {ratio(sketches[3]):.2f} times that of KONS at gamma = 0.1 and {ratio(none):.2f} times at gamma = "
-        f"0; the promise is a factor 1/gamma, of which at most {100 * worst:.0f} percent is used in between.",
-        f"Time falls with exponent {cost:.2f} of gamma from 1 to 0.03, where the rate of the metric alone is 2; "
-        f"every point stays in the function, whose kernel rows cost the same for any gamma ({rounds:,} rounds).",
+        f"0. The paper promises at most 1/gamma; between 0 and 1, at most {100 * worst:.0f} percent of it is reached.",
+        f"Time falls with exponent {cost:.2f} of gamma from 1 to 0.03, while the time of the metric alone "
+        "falls with exponent 2. Every point stays in the function, and its kernel rows cost the same for any gamma "
+        f"({rounds:,} rounds).",
     )
 
 

@@ -10,11 +10,11 @@ from nystream.reproduce.record import Record
 
 __all__ = ["page", "section"]
 
-HEAD = """# The papers' tables and figures, done again
+HEAD = """# The papers' tables and figures, computed again
 
 This page is written by `python docs/make_reproduction.py` from `docs/reproduction/*.json`, which
 `nystream reproduce --all --out docs/reproduction` writes; the command and the commit of each are below it. Columns
-named "published" hold the paper's figures; all others were measured. Errors are progressive: every row is predicted
+named "published" have the paper's figures; all others were measured. Errors are progressive: every row is predicted
 before its label is used.
 """
 

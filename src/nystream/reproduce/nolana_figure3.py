@@ -77,7 +77,9 @@ def _remark(found: list[dict[str, list[float]]], mean: dict[str, Array], sizes: 
     ]
     verdict = "holds for every number of landmarks, as published" if held else "does not hold for every number of them"
     alone = ", ".join(others) if len(others) < MANY else f"{len(others)} of {len(found) * len(sizes)}"
-    return f"the order {' < '.join(ORDER)} of the means {verdict}; single shuffles without it: {alone or 'none'}."
+    return (
+        f"the order {' < '.join(ORDER)} of the means {verdict}. It does not hold for these shuffles: {alone or 'none'}."
+    )
 
 
 def _ordered(errors: Mapping[str, Sequence[float] | Array], i: int) -> bool:

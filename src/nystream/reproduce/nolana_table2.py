@@ -104,7 +104,7 @@ def _remarks(task: Task, results: list[Result]) -> list[str]:
     return [
         f"{task.name}: NOLANA with our changes {ours:.2f} {relation} the published {goal:.2f}; as in the paper "
         f"(rank 0.8 m, plain steps) it is {plain:.2f}. With the same changes and landmarks that stay (NOGD) "
-        f"{still:.2f}: moving them is worth {gain:+.2f}. "
+        f"it is {still:.2f}, so moving them gains {gain:+.2f}. "
         f"Best here: {best}, {found[best]:.2f}; best published: {_leader(task)}.",
         *_at_an_end(task, results),
     ]

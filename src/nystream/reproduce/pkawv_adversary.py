@@ -85,14 +85,14 @@ def _remarks(rows: list[tuple[str, float, float, float, float, float | None]]) -
     taylor = [last[f"PKAWV Taylor M = {degree}"] for degree in (2, 3, 4)]
     falls = "falls" if taylor[0] > taylor[1] > taylor[2] else "does not fall throughout"
     return (
-        f"The least regret has {order[0]} ({last[order[0]]:.1f}), the largest {order[-1]} ({last[order[-1]]:.1f}). "
-        f"Looking at x_t gains {100 * (1 - last['Kernel-AWV'] / last['Kernel ridge']):.0f} percent over ridge "
-        "regression without it.",
+        f"{order[0]} has the smallest regret ({last[order[0]]:.1f}), {order[-1]} the largest ({last[order[-1]]:.1f}). "
+        "Counting x_t before it is predicted makes the regret of ridge regression smaller by "
+        f"{100 * (1 - last['Kernel-AWV'] / last['Kernel ridge']):.0f} percent.",
         f"With the degree of the Taylor features regret {falls} ({', '.join(f'{v:.1f}' for v in taylor)}), towards "
         f"that of the exact learner ({last['Kernel-AWV']:.1f}).",
         f"FOGD, a first-order learner, ends at {last['FOGD']:.1f}, PKAWV with Nystrom points at "
-        f"{last['PKAWV Nystrom']:.1f}; so few rounds say nothing about long streams. The adversary asks `predict`, "
-        "which is pure, so that it also sees the coin that decides whether x_t becomes an atom.",
+        f"{last['PKAWV Nystrom']:.1f}. So few rounds say nothing about long streams. The adversary calls `predict`, "
+        "so it also knows whether x_t will become an atom.",
         "In the public notebook beside the paper the curve named after the Nystrom variant runs Kernel-AWV; here they "
         "are different learners.",
     )

@@ -232,11 +232,12 @@ def _remarks(name: str, fixed: dict[str, Run], tuned: dict[str, Run]) -> tuple[s
     full = [title for title, runs in (("paper's", fixed), ("chosen", tuned)) if runs["PROS-N-KONS"].size >= ATOMS]
     capped = f" Its dictionary is full, and restarts end, at the {' and the '.join(full)} setting." if full else ""
     return (
-        f"{name}, average loss of those that saw all {whole:,} rows, best first: {'; '.join(sentences)}.",
-        f"{name}: over the first rows Kernel ridge has {early[EXACT]:.4f}; closest is {close} with {early[close]:.4f}.",
-        f"{name}: choosing sigma and eta takes FOGD down by {fogd:.4f} from what eta = 1/sqrt(n) gives. "
-        f"Keeping what was learnt when an atom enters takes PROS-N-KONS from {restart[0]:.4f} to "
-        f"{restart[1]:.4f}.{capped}",
+        f"{name}, average loss of the methods that learnt all {whole:,} rows, best first: {'; '.join(sentences)}.",
+        f"{name}: over the first rows the loss of Kernel ridge is {early[EXACT]:.4f}; {close} is closest with "
+        f"{early[close]:.4f}.",
+        f"{name}: with chosen sigma and eta, the loss of FOGD is lower by {fogd:.4f} than with eta = 1/sqrt(n). "
+        f"If PROS-N-KONS keeps what it has learnt when an atom enters, its loss is {restart[1]:.4f} instead of "
+        f"{restart[0]:.4f}.{capped}",
     )
 
 
@@ -313,13 +314,13 @@ def _edges(tables: list[Table]) -> str:
     edge = sum("*" in text for text in chosen)
     return (
         f"{edge} of {len(chosen)} chosen settings are still at an edge of their grid. The prefix is much shorter than "
-        "the stream, so that what is best on it need not be best over all rows."
+        "the stream, so the best setting for it may not be the best one for all rows."
     )
 
 
 SIGMA = {"susy-30k": 4.0}
 """The public code beside the paper takes 4 for SUSY and 1 for the others."""
-SILENT = "The paper shows curves and prints no figures for them, so that the column of published figures is empty."
+SILENT = "The paper shows curves and prints no figures for them, so the column of published figures is empty."
 PROTOCOL = (
     "Columns scaled to [-1, 1] over the file{extra}; squared loss for all. The first fifth of shuffle 0 is set aside "
     "and never reported; the rest is shuffled 3 times (seeds 0 to 2), at most 10,000 rows, one pass; seconds are the "

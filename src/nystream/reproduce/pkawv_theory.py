@@ -145,11 +145,11 @@ def _figure_remarks(met: dict[float, list[Met]]) -> tuple[str, ...]:
     return (
         f"For gamma below sqrt(2) - 1 = {GAMMA_MOST:.3f} PKAWV has the regret of the exact learner at less than n^2 a "
         "round; the bounds give PROS-N-KONS the square of that rate.",
-        f"Met exponents hold the logarithm, which is worth about 1/log n here: with it Kernel-AWV is within "
+        f"Measured exponents contain the logarithm, which adds about 1/log n here. With it, Kernel-AWV is within "
         f"{max(gaps):.2f} of theory. The largest excess is that of {worst[1].name} at gamma = {worst[0]:.3f}: "
         f"{worst[1].exponent:.2f} against {worst[1].expected:.2f}.",
-        "Exponents are upper bounds for the worst labels; coin tosses are one kind of labels, and n is small: the "
-        "marks illustrate the theorem, they do not test it.",
+        "The exponents of theory are upper bounds for the worst labels. Coin tosses are only one kind of labels, and n "
+        "is small. So the marks illustrate the theorem; they do not test it.",
     )
 
 
@@ -256,10 +256,10 @@ def _remarks(met: dict[int, list[Met]], checks: tuple[tuple[float, ...], ...]) -
     )
     return (
         f"The formulas for (n/lam)^g follow from the bounds: minimising the bound itself gives them to {gap:.1e}.",
-        f"Powers of log n as met: {powers}. n is far too small for the limit.",
+        f"Measured powers of log n, against those of theory: {powers}. n is far too small for the limit.",
         "The published exponent of PROS-N-KONS, 4g/(1+g)^2, is larger than what its bound gives when "
         "m (lam + d_eff(lam)) + n mu/lam is minimised, g(3+g)/(1+g)^2 (pkawv-figure1). The last term could not be read "
-        "with certainty in the paper's text, and its time of a round neither.",
+        "with certainty in the paper's text, nor could its time of a round.",
     )
 
 

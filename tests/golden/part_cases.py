@@ -27,6 +27,7 @@ from nystream import (
 from nystream import losses as loss_of
 from nystream import solvers as solver_of
 from nystream.auto.recipe import Recipe
+from nystream.dictionary.plain import PlainExpansion
 from nystream.evaluate import metrics as metric_of
 from nystream.kernels import Gaussian, Laplacian, Linear, Matern, Normalized, Polynomial
 from nystream.scaling import RunningScale
@@ -222,7 +223,13 @@ def dictionaries() -> Iterator[Case]:
     f.start(3, 2)
     for i in range(4):
         f.append(X[i], TABLES["Y2"][i], i)
-    for part in (kors, sampled, distant, given, nested, rows, factor, moving, squeak, pairs, f):
+    plain = PlainExpansion(G)
+    plain.start(3, 2)
+    plain.open(X[:4])
+    for i in range(4):
+        plain.begin(i)
+        plain.append(X[i], TABLES["Y2"][i], i)
+    for part in (kors, sampled, distant, given, nested, rows, factor, moving, squeak, pairs, f, plain):
         shown = [Call("n"), Call("points")] if hasattr(part, "points") else []
         yield Case(f"dictionary-{type(part).__name__.lower()}", part, shown)
 

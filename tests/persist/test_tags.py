@@ -42,7 +42,6 @@ NEVER = {
     ("forecast", "Member"): "a base of others",
     **{(layer, name): "a base of others" for layer, names in BASES.items() for name in names},
     ("compose", "_Remembered"): "stands for a kernel while a block lasts, and is written as that kernel",
-    ("dictionary", "PlainExpansion"): "the specification of an expansion, for reading and for tests",
     ("reproduce", "Adrift"): "of one experiment, which saves no model",
     ("reproduce", "_Unheeded"): "of one experiment, which saves no model",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -170,6 +171,18 @@ class PlainExpansion(Expansion):
     def widen(self, d: int) -> None:
         self._points = np.pad(self._points, ((0, 0), (0, d - self._points.shape[1])))
         self._norms = np.diagonal(self.gram()).copy()
+
+    def _state(self) -> dict[str, Any]:
+        if "a" not in self.__dict__:
+            return {}
+        parts = {"points_": self._points, "own_": self._norms, "birth_": self._birth, "coef_": self.a}
+        return {**parts, "sums_": self.sums, "scale_": self._scale, "rounds_": self._rounds}
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        if state:
+            self._points, self._norms, self._birth = state["points_"], state["own_"], state["birth_"]
+            self.a, self.sums = state["coef_"], state["sums_"]
+            self._scale, self._rounds = state["scale_"], state["rounds_"]
 
     def _stored(self, x: Array) -> Array:
         """Return x in the precision of the stored points."""

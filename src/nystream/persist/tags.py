@@ -142,6 +142,7 @@ TAGS = {tag: f"nystream.{path}" for record in LEARNERS.values() for tag, path in
     "dictionary/kors": "nystream.dictionary.kors:KORS",
     "dictionary/moving-landmarks": "nystream.dictionary.kmeans:MovingLandmarks",
     "dictionary/nested": "nystream.dictionary.nested:Nested",
+    "dictionary/plain-expansion": "nystream.dictionary.plain:PlainExpansion",
     "dictionary/rows": "nystream.dictionary.rows:Rows",
     "dictionary/sampled-atoms": "nystream.dictionary.sampled:SampledAtoms",
     "dictionary/span": "nystream.dictionary.span:Span",

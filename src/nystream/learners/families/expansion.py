@@ -54,7 +54,8 @@ class ExpansionLearner(LossLearner, Averaging):
     rounds on the same arrays, which are used in practice. It is called whenever the arrays are new (start, growth,
     restore). `tests/helpers/reference.py` runs the Python rounds, and tests compare both. A block gives the same as the
     loop of `step`: its kernel rows come from one product and are corrected for points that enter or leave inside the
-    block. `_limits` returns the budget. Learners with single precision set `dtype` (`checked_dtype`).
+    block. Without `_loop` the rounds run in Python, many times slower. `_limits` returns the budget. Learners with
+    single precision set `dtype` (`checked_dtype`).
     """
 
     weighted: ClassVar[bool] = True
@@ -81,8 +82,12 @@ class ExpansionLearner(LossLearner, Averaging):
         raise NotImplementedError
 
     def _loop(self) -> Loop:
-        """Return the compiled rounds."""
-        raise NotImplementedError
+        """Return the compiled rounds. Without this method the rounds run in Python, on a `PlainExpansion`."""
+        return PythonRounds(self)
+
+    @property
+    def _runs_in_python(self) -> bool:
+        return self._in_python or type(self)._loop is ExpansionLearner._loop
 
     @property
     def size(self) -> int:
@@ -95,14 +100,14 @@ class ExpansionLearner(LossLearner, Averaging):
 
     def _start(self, d: int, outputs: int) -> None:
         budget = self._limits()
-        kind = PlainExpansion if self._in_python else Expansion
+        kind = PlainExpansion if self._runs_in_python else Expansion
         expansion = kind(self.kernel, limit=budget.size, dtype=self.dtype)
         expansion.start(d, outputs)
         self.expansion_, self.budget_ = expansion, budget
         self._bind()
 
     def _bind(self) -> None:
-        if self._in_python:
+        if self._runs_in_python:
             self._rounds: Loop = PythonRounds(self)
             return
         self.budget_.start(self.expansion_)
@@ -141,7 +146,7 @@ class ExpansionLearner(LossLearner, Averaging):
 
     def _grow(self, outputs: int) -> None:
         self.expansion_.grow(outputs)
-        if not self._in_python:
+        if not self._runs_in_python:
             self.budget_._restore(self.budget_._state())  # the points are the same
         self._bind()
 

@@ -109,12 +109,20 @@ class Ensemble(Params):
 
     def learn(self, rows: Rows, answers: Array | None) -> Learnt:
         """Predict rows whose labels were admitted, each before its label is learnt."""
+        outputs, T, frame, known = self.run_experts(rows)
+        steady = self.expert_set_.recipe.steady
+        return self.stack_.run(outputs, answers, T, rows.Y[:, 0], rows.w, frame, steady, known)
+
+    def run_experts(self, rows: Rows) -> tuple[Array, Array, Frame, Array | None]:
+        """Let the experts alone learn such rows. Return their outputs, the targets, the range of these, and the
+        targets that become known with each row, if labels come late.
+        """
         X, Y, w = rows
         T, frame = (coded(Y, self.outputs_), CODES) if self.targets_ is None else self.targets_.entered(Y)
         known = None if self.late_ is None else self._known(Y, self.late_)
         outputs = self.expert_set_.run(X, T, w, frame[:2], known)
         self.count_ += len(X)
-        return self.stack_.run(outputs, answers, T, Y[:, 0], w, frame, self.expert_set_.recipe.steady, known)
+        return outputs, T, frame, known
 
     def _known(self, Y: Array, late: Ring) -> Array:
         """Return (n, K) targets that become known with each of these rows."""

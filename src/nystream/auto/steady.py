@@ -30,6 +30,7 @@ from nystream.auto.experts import Ridge
 from nystream.auto.linear import LinearMoments
 from nystream.auto.outputs import Recalibration
 from nystream.auto.quantiles import ResidualQuantiles
+from nystream.auto.rows import Rows
 from nystream.auto.stack import Stack
 from nystream.auto.targets import Targets
 from nystream.runtime.params import Params
@@ -288,13 +289,7 @@ class LongMemory(Params):
 
     def learn(self, X: Array, Y: Array, w: Array | None) -> None:
         """Learn rows with the labels that the next-row ensemble learns, perhaps winsorised."""
-        ensemble = self.ensemble_
-        if ensemble.targets_ is None:
-            T, frame = coded(Y, ensemble.outputs_), CODES
-        else:
-            T, frame = ensemble.targets_.entered(ensemble.targets_.admitted(Y))
-        ensemble.expert_set_.run(X, T, w, frame[:2])
-        ensemble.count_ += len(X)
+        self.ensemble_.run_experts(Rows(X, self.ensemble_.admitted(Y), w))
 
     def grow(self, outputs: int) -> None:
         """Add classes. No refit may be under way."""

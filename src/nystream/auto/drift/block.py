@@ -21,7 +21,7 @@ from nystream.runtime.types import Array
 
 __all__ = [
     *("LOG_LEAST", "Block", "Course", "Last", "Side", "Surroundings", "concatenate", "fenced", "join", "last_rows"),
-    *("learn", "learn_in_blocks", "losses_of", "part_of_side", "rest_of", "spread_of"),
+    *("learn", "learn_in_blocks", "losses_of", "part_of_side", "spread_of"),
 ]
 
 LOG_LEAST = math.log(LEAST)
@@ -87,7 +87,7 @@ class Course:
     @classmethod
     def begin(cls, since: int, old: Ensemble, block: Block, around: Surroundings) -> Course:
         """Begin a block that comes after so many rows."""
-        n, shown = len(block.admitted), rest_of(block.learnt, 0)
+        n, shown = len(block.admitted), part_of_side(block.learnt, slice(0, None))
         evidence = [Evidence(np.zeros(n), np.zeros(n, dtype=np.int64)) for _ in range(2)]
         return cls(since, old, block, around, [block.learnt], shown, np.zeros((n, 3)), evidence)
 
@@ -171,11 +171,6 @@ def join(first: Side, then: Side, row: int, end: int | None = None) -> Side:
     )
     assert P is not None
     return P, spread
-
-
-def rest_of(side: Learnt, row: int) -> Side:
-    """Return the predictions from a row on."""
-    return part_of_side(side, slice(row, None))
 
 
 def part_of_side(side: Learnt, part: slice) -> Side:

@@ -17,7 +17,6 @@ from nystream.auto.drift.block import (
     learn,
     losses_of,
     part_of_side,
-    rest_of,
     spread_of,
 )
 from nystream.auto.drift.change_point import LOOKS, first_of_new
@@ -273,12 +272,13 @@ class Succession(Params):
         t, first = course.t, max(0, course.t - self.reach_)
         course.around.believe(course.end - since, course.end - t)
         rows = course.last(first)
-        sides = self._recall(course, part_of(rows, slice(since - first, None)), since)
+        recalled = self._recall(course, part_of(rows, slice(since - first, None)), since)
         known = max(since - USUAL, self.begun_, t - max(self.reach_, LOOK_BACK))
         self.archive_.begin_candidate(since, self.history_.incumbent_losses(known, since))
         self.columns_known_ = False
-        self._enter(self._warm_start_of(course, since, recipe, part_of(rows, slice(0, t - first)), sides), Event.ALARM)
-        self._go_on(course, sides)
+        past = part_of(rows, slice(0, t - first))
+        self._enter(self._warm_start_of(course, since, recipe, past, recalled), Event.ALARM)
+        self._go_on(course, recalled)
 
     def begin_again(self, course: Course) -> bool:
         """Estimate the change point again. Return whether the candidate restarts, because it began too early."""
@@ -291,10 +291,10 @@ class Succession(Params):
         if since == phase.since:
             return False
         self.records_.note(change=since)
-        warm = self._warm_start_of(course, since, phase.candidate_.recipe, past, [])
+        warm = self._warm_start_of(course, since, phase.candidate_.recipe, past, None)
         self._enter(warm, Event.CHANGE_POINT_MOVED)
         del phase  # frees the memory of the candidate before the next one learns
-        self._go_on(course, [])
+        self._go_on(course, None)
         return True
 
     def _estimate_again(self, phase: Comparing, t: int, labels: Array) -> int:
@@ -309,50 +309,51 @@ class Succession(Params):
         return since + first_of_new(gains, self.records_.running.row - 1 - since)  # before the alarm
 
     def _warm_start_of(
-        self, course: Course, since: int, recipe: Recipe, rows: Rows, recalled: list[Learnt]
+        self, course: Course, since: int, recipe: Recipe, rows: Rows, recalled: Learnt | None
     ) -> WarmStart:
         """Return the warm start of a candidate from row `since`. `rows`: the last rows up to now. `recalled`:
         predictions of a recalled model, if there is one, for the last rows up to the end of the block.
         """
         t, old = course.t, course.old
-        back = [one.P[: len(one.P) - (course.n - course.row)] for one in recalled]
+        back = None if recalled is None else recalled.P[: len(recalled.P) - (course.n - course.row)]
         candidate = Ensemble(recipe, self.classes, old.lags, old.seed, old.delay)
         candidate.start(old.d_, old.outputs_, old.stack_.more_)
-        mixed = t - len(back[0]) if back else since
+        mixed = since if back is None else t - len(back)
         late = max(mixed, t - HEDGE.back)
-        mixture = self._mixture_of_few_rows(old, rows, late, t, back[0][late - mixed :] if back else None)
+        mixture = self._mixture_of_few_rows(old, rows, late, t, None if back is None else back[late - mixed :])
         size = self.history_.incumbent_.size
         kept = min(max(recipe.ring, recipe.warmup) + recipe.late, size) - self.ahead
         warm = WarmStart(since, t, min(t + self.late, since + kept) if recipe.spread else t)
-        past = Past(size, old.outputs_) if back else None
-        if past is not None:
-            past.put(mixed, back[0])
+        past = None
+        if back is not None:
+            past = Past(size, old.outputs_)
+            past.put(mixed, back)
         admitted = Past(max(0, warm.latest - t) + self.ahead, rows.Y.shape[1])
-        following, _ = self._new_mixture(old, rows, since, t, has_candidate=True, recalled=bool(back))
+        following, _ = self._new_mixture(old, rows, since, t, has_candidate=True, recalled=back is not None)
         warm.start(candidate, mixture, following, mixed, admitted, past)
         self.used_ += t - since
         return warm
 
-    def _go_on(self, course: Course, recalled: list[Learnt]) -> None:
+    def _go_on(self, course: Course, recalled: Learnt | None) -> None:
         """Predict the rest of the block with a candidate that has just begun, and perhaps a recalled model."""
-        course.sides = [course.sides[0], *(last_rows(one, course.n) for one in recalled)]
+        course.sides = [course.sides[0], *([] if recalled is None else [last_rows(recalled, course.n)])]
         self._wait(course)
         self.history_.losses_.put(course.since, course.losses)
 
-    def _recall(self, course: Course, late: Rows, since: int) -> list[Learnt]:
-        """Return predictions of a recalled model for the last rows up to the end of the block; none if no regime is
+    def _recall(self, course: Course, late: Rows, since: int) -> Learnt | None:
+        """Return predictions of a recalled model for the last rows up to the end of the block; None if no regime is
         back. The rows from `since` to the present one decide this.
         """
         if not self.archive_.retired_:
-            return []
+            return None
         first = max(since, course.t - SIZES.recalled // len(self.archive_.retired_))
         rows, losses = part_of(late, slice(first - since, None)), self.history_.incumbent_losses(first, course.t)
         answers = self.history_.answers(first, course.end, course.old.stack_.more_)
         back = self.archive_.recall(rows, answers, losses, losses_of)
         if back is None:
-            return []
+            return None
         self.records_.note(regime=back[0])
-        return [back[1]]
+        return back[1]
 
     def _mixture_of_few_rows(
         self, old: Ensemble, rows: Rows, since: int, end: int, recalled: Array | None = None
@@ -433,7 +434,7 @@ class Succession(Params):
         self._end(course, outcome)
         row, losses = course.row, course.losses
         losses[row:, 2] = losses[row:, 0]
-        course.shown = join(course.shown, rest_of(course.sides[0], row), row)
+        course.shown = join(course.shown, part_of_side(course.sides[0], slice(row, None)), row)
         self.history_.losses_.put(course.since, losses)
         return True
 

@@ -276,3 +276,8 @@ def test_arms_that_are_asked_about_again_are_not_computed_again_and_get_the_same
     bandit.predict(changed)
     changed[:] = other[0]
     assert_array_equal(bandit.predict(changed), np.repeat(bandit.predict(other[:1]), len(changed)))
+
+
+def test_several_arms_at_once_are_refused_with_the_way_out():
+    with pytest.raises(ValueError, match="learn rewards one by one"):
+        BKB(G).learn(ARMS, 1.0)

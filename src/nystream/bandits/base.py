@@ -77,6 +77,10 @@ class Bandit(Params):
 
     def learn(self, arm: Any, reward: Any) -> None:
         """Learn the reward of an arm, given as its row (d,)."""
+        if np.ndim(arm) != 1:
+            raise ValueError(
+                f"arm must be the row of one arm (d,), got shape {np.shape(arm)}; learn rewards one by one"
+            )
         arm = as_row(arm, self.d_ or None, "arm")
         if isinstance(reward, (str, bytes)) or np.ndim(reward) != 0 or not math.isfinite(float(reward)):
             raise ValueError(f"reward must be a finite number, got {reward!r}")

@@ -325,6 +325,8 @@ def _check_together(forecaster: Forecaster | None, horizon: int | None, new: dic
     if forecaster is None and horizon is None:
         raise ValueError("--horizon is missing: how many rows to forecast, as in --horizon 24")
     if forecaster is None:
+        if new["--resample"] and not new["--frequency"]:
+            raise ValueError("--resample needs --frequency, the distance of the rows, as 1h")
         return
     given = [option for option, value in new.items() if value]
     if horizon not in (None, forecaster.horizon):

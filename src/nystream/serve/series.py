@@ -19,7 +19,7 @@ BODY = {
     },
     "interval": {
         "type": "number",
-        "description": "coverage of the interval, above 0 and at most 0.99; 0.9 if not given",
+        "description": "coverage of the interval, at most 0.99; 0.9 if not given",
     },
     "history": {"type": "integer", "minimum": 0, "description": "so many of the last labels too"},
 }

@@ -289,6 +289,23 @@ def test_daylight_saving_is_seen_by_the_calendar():
     assert again.calendar_.columns(np.arange(12))[:, 0].tolist()[3:5] == [1, 3]
 
 
+@pytest.mark.parametrize("first", ["2024-03-30T00:00", "2024-10-26T00:00"])
+def test_offsets_of_timestamps_may_change_where_clocks_do(first):
+    """Strings of ISO 8601 with the offset of summer and of winter: a block is the loop of `step`."""
+    berlin = ZoneInfo("Europe/Berlin")
+    start = dt.datetime.fromisoformat(first).replace(tzinfo=berlin).astimezone(dt.UTC)
+    when = [(start + dt.timedelta(hours=i)).astimezone(berlin).isoformat() for i in range(60)]
+    assert len({text[-6:] for text in when}) == 2
+    block, loop = Forecaster(H), Forecaster(H)
+    block.run(labels(60), when=when)
+    for y, time in zip(labels(60), when, strict=True):
+        loop.step(y, when=time)
+    assert block.n_seen == loop.n_seen == 60
+    assert loop.to_bytes() == block.to_bytes()
+    with pytest.raises(ValueError, match="time zone"):
+        loop.step(1.0, when=dt.datetime(2024, 12, 1, tzinfo=berlin))
+
+
 @pytest.mark.parametrize(
     ("stamps", "frequency", "seasons"),
     [
@@ -499,6 +516,37 @@ def test_intervals_of_constant_labels_have_no_width():
     assert_array_equal(high, 7.0)
 
 
+def test_intervals_are_unknown_again_after_constant_labels():
+    """A first error after endless zeros: a width of 0 around a forecast that was never tried would be wrong."""
+    f = Forecaster(H, season=24)
+    f.run(np.zeros(300))
+    f.step(5.0)
+    low, high = f.forecast_interval()
+    assert np.isneginf(low).all()
+    assert np.isposinf(high).all()
+    y = 5 + np.random.default_rng(0).normal(size=300)
+    f.run(y)
+    low, high = f.forecast_interval()
+    assert (high - low < 12).all()
+    assert (high - low > 2).all()
+
+
+def test_a_refused_row_changes_nothing():
+    f, times = Forecaster(H), hours(72)
+    for i in range(70):
+        f.step(float(i % 24), {"temp": float(i)}, times[i])
+    before = f.to_bytes()
+    for call in (
+        lambda: f.step(1.0, {"temp": "warm"}, times[70]),
+        lambda: f.run([1.0, 2.0], [{"temp": 1.0}, {"temp": "warm"}], times[70:]),
+        lambda: f.run([1.0, 2.0], [{"temp": 1.0}] * 2, times[70:] + np.array([0, 1800], "m8[s]")),
+    ):
+        with pytest.raises(ValueError, match=r"warm|between two rows"):
+            call()
+        assert f.to_bytes() == before
+    assert math.isfinite(f.step(1.0, {"temp": 3.0}, times[70]))
+
+
 # -- refusals ------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -519,6 +567,8 @@ def test_intervals_of_constant_labels_have_no_width():
         (lambda f: f.run([[1.0]]), "one dimension"),
         (lambda f: f.run([1.0, math.inf]), "label 1 is infinite"),
         (lambda f: f.forecast_interval(1.5), "coverage"),
+        (lambda f: f.forecast_interval(0.999), "intervals cover at most 99%"),
+        (lambda f: f.forecast_quantile([0.001, 0.5]), "levels from 0.005 to 0.995"),
         (lambda f: Forecaster(3).step(1.0, when="tomorrow"), "no timestamp"),
         (lambda f: Forecaster(3).run([1.0], when=[]), "1 labels and 0 timestamps"),
         (lambda f: Forecaster(3).run([1.0], [[1.0]] * 9), "X has 9 rows"),

@@ -21,6 +21,7 @@ from nystream.cli.rows import open_rows
 from nystream.cli.series import Part, Series, series_of
 from nystream.cli.stopping import Stoppable
 from nystream.forecast import Forecaster
+from nystream.forecast.intervals import MOST_COVERED
 from nystream.runtime.params import positive
 
 __all__ = ["forecast"]
@@ -85,6 +86,8 @@ def forecast(
     """Forecast the next rows of a series, with intervals, and learn it row by row on the way."""
     policy = checked_policy(on_error)
     positive("--interval", interval, below=1.0)
+    if interval > MOST_COVERED:
+        raise ValueError(f"--interval is at most {MOST_COVERED}, got {interval:g}")
     forecaster = _resumed(resume) if resume is not None else None
     new = {"--season": season, "--frequency": frequency, "--resample": resample, "--holidays": holidays}
     _check_together(forecaster, horizon, {**new, "--kind": kind})
@@ -322,6 +325,8 @@ def _check_together(forecaster: Forecaster | None, horizon: int | None, new: dic
     if forecaster is None and horizon is None:
         raise ValueError("--horizon is missing: how many rows to forecast, as in --horizon 24")
     if forecaster is None:
+        if new["--resample"] and not new["--frequency"]:
+            raise ValueError("--resample needs --frequency, the distance of the rows, as 1h")
         return
     given = [option for option, value in new.items() if value]
     if horizon not in (None, forecaster.horizon):

@@ -133,7 +133,8 @@ class Series:
         """Return lines about the cells and rows that were not learnt as they are."""
         lines = self._cleaner.summary(self._rows.unreadable)
         if self._timeless:
-            lines.append(f"{self._timeless:,} rows without a time were left out")
+            rows = "1 row without a time was" if self._timeless == 1 else f"{self._timeless:,} rows without a time were"
+            lines.append(f"{rows} left out")
         return lines
 
     def notes(self) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import numpy as np
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
-__all__ = ["Calendar", "Frequency", "clock_times", "instants", "known_country"]
+__all__ = ["Calendar", "Frequency", "clock_times", "instants", "is_offset", "known_country"]
 
 SECOND = 1_000_000
 """Times are whole microseconds since 1970, in UTC where they have a zone."""
@@ -100,6 +100,8 @@ class Frequency(NamedTuple):
 def instants(when: Any) -> tuple[np.ndarray, str]:
     """Return times (n,) in microseconds and the name of their zone ("" for none).
 
+    Of times with different offsets from UTC, as ISO 8601 has in summer and in winter, the first is the zone.
+
     when : one time or several: `datetime`, strings of ISO 8601, NumPy's datetime64, pandas' Timestamp, DatetimeIndex,
         PeriodIndex or Series, or a column of polars or Arrow.
     """
@@ -119,13 +121,15 @@ def instants(when: Any) -> tuple[np.ndarray, str]:
             when = getattr(when, name)()
     single = isinstance(when, (str, dt.date)) or not isinstance(when, (Sequence, np.ndarray))
     parsed = [_one(value) for value in ([when] if single else when)]
-    zones = {zone for _, zone in parsed}
-    if len(zones) > 1:
-        fixed = all(zone.startswith(("UTC", "+", "-")) for zone in zones)
-        if not fixed:
-            raise ValueError(f"timestamps have different time zones: {', '.join(sorted(zones)) or 'none'}")
-        zones = {"UTC"}
-    return np.array([value for value, _ in parsed], dtype=np.int64), zones.pop() if zones else ""
+    zones = list(dict.fromkeys(zone for _, zone in parsed))
+    if len(zones) > 1 and not all(map(is_offset, zones)):
+        raise ValueError(f"timestamps have different time zones: {', '.join(zone or 'none' for zone in sorted(zones))}")
+    return np.array([value for value, _ in parsed], dtype=np.int64), zones[0] if zones else ""
+
+
+def is_offset(zone: str) -> bool:
+    """Whether a zone is a fixed distance from UTC, which changes where the clocks of a country do."""
+    return zone.startswith(("UTC", "+", "-"))
 
 
 def _one(value: Any) -> tuple[int, str]:

@@ -81,6 +81,7 @@ class Engine(Params):
         if len(set(names)) < len(names):
             raise ValueError(f"two members have the same name: {', '.join(names)}")
         self._titles = names
+        self._learning = sorted(self.members_, key=lambda member: not member.needs_inputs)  # these may refuse a row
         return names
 
     @property
@@ -100,13 +101,13 @@ class Engine(Params):
         row = self.row_ + 1
         past, mixed = self._past(row, y, inputs)
         m = len(mixed)
-        self.errors_ = np.abs(mixed - y)
         arrival = self._arrival(row, y, inputs, past)
+        for member in self._learning:
+            member.learn(arrival)
         if y == y:
             self.mixture_.learn(past[:m], y)
         self.labels_.push(arrival.filled)
-        for member in self.members_:
-            member.learn(arrival)
+        self.errors_ = np.abs(mixed - y)
         self.row_ = row
         made = self.members_ahead(ahead)
         mixed_ahead = self._mixed(made)
@@ -144,6 +145,12 @@ class Engine(Params):
             cycle = self.labels_.keep
             filled = float(self.labels_.aged(cycle - 1 if row >= cycle else 0)[0]) if row else 0.0
         return Arrival(row, y, filled, inputs, {name: past[:, k] for k, name in enumerate(self._titles)})
+
+    def check(self, rows: Any) -> None:
+        """Refuse rows of inputs that a member cannot read. Changes nothing."""
+        for member in self.members_:
+            if member.needs_inputs:
+                member.check(rows)
 
     def members_ahead(self, ahead: Any) -> Array:
         """Return the forecasts (K, H) of the next rows by all members. Changes nothing."""

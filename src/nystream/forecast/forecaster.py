@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,11 +14,12 @@ from nystream import persist
 from nystream.auto.learner import Auto
 from nystream.auto.surprise import Alarm, Surprise
 from nystream.data.inputs import as_levels
-from nystream.forecast.calendar import Calendar, Frequency, instants, known_country
+from nystream.forecast.calendar import Calendar, Frequency, instants, is_offset, known_country
 from nystream.forecast.defaults import default_members
 from nystream.forecast.engine import Engine
 from nystream.forecast.explain import decompose, explanation
 from nystream.forecast.inputs import Inputs
+from nystream.forecast.intervals import LEVELS, MOST_COVERED
 from nystream.forecast.member import Member
 from nystream.forecast.recent import Recent
 from nystream.forecast.score import Score
@@ -44,8 +46,15 @@ CALENDAR_MEMORY, INPUTS_MEMORY = "8MB", "64MB"
 """Memory budgets of the kernel learner without and with inputs: with the calendar alone, the smaller budget gives the
 same errors in half the time. The kernel learner runs without drift detection, because trials of a fresh engine react
 to drift; this makes it 1.7 times as fast with the same errors."""
+ROUNDING = 1e-9
+"""A level may be beyond those whose quantiles are kept by this much."""
 CHUNK = 512
 """Rows whose calendar is computed at once."""
+RISING = (
+    "sort the rows and drop those that are there twice, or use resample='mean'; where clocks go back in autumn, give "
+    "the times with their time zone"
+)
+"""What to do about timestamps that do not rise."""
 AGGREGATES = ("mean", "sum", "last")
 
 
@@ -145,12 +154,16 @@ class Forecaster(Params):
         """
         time = None if when is None else self._one_time(when)
         x = None if x is None else self._inputs_for(x).row(x)
-        return self._take(_label(y), x, time, None if ahead is None else self._inputs_for(ahead).rows(ahead))
+        rows = None if ahead is None else self._inputs_for(ahead).rows(ahead)
+        if rows is not None and self.engine_ is not None:
+            self._engine.check(self._joined(None, 0, rows))
+        return self._take(_label(y), x, time, rows)
 
     def run(self, Y: Any, X: Any = None, when: Any = None) -> Array:
         """Return forecasts (n, H): row t has those of the next H rows, made after label t was learnt.
 
-        Equals `step` for each row, with the rows of X that follow it as `ahead`, and `forecast` after it.
+        Equals `step` for each row, with the rows of X that follow it as `ahead`, and `forecast` after it. If a row is
+        refused, the call changes nothing.
 
         Parameters
         ----------
@@ -173,8 +186,7 @@ class Forecaster(Params):
             if self.resample is None and (np.diff(found) <= 0).any():
                 i = int((np.diff(found) <= 0).argmax())
                 raise ValueError(
-                    f"timestamps must rise: {_shown(int(found[i + 1]))} comes after {_shown(int(found[i]))}; sort the "
-                    "rows and drop those that are there twice, or use resample='mean'"
+                    f"timestamps must rise: {_shown(int(found[i + 1]))} comes after {_shown(int(found[i]))}; {RISING}"
                 )
             times = found.tolist()
         X = X[:, None] if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.names is None else X
@@ -182,11 +194,39 @@ class Forecaster(Params):
         if rows is not None and not n <= len(rows) <= n + self.horizon:
             raise ValueError(f"X has {len(rows)} rows; {n} are needed, and up to {self.horizon} more that are known")
         out = np.full((n, self.horizon), math.nan)
-        for t in range(n):
-            ahead = None if rows is None else rows[t + 1 : t + 1 + self.horizon]
-            self._take(float(labels[t]), None if rows is None else rows[t], times[t], ahead)
-            out[t] = self._engine.forecast()
+        before = None if n < 2 or self._are_sure(rows, times) else copy.deepcopy(self)
+        try:
+            for t in range(n):
+                ahead = None if rows is None else rows[t + 1 : t + 1 + self.horizon]
+                self._take(float(labels[t]), None if rows is None else rows[t], times[t], ahead)
+                out[t] = self._engine.forecast()
+        except ValueError:
+            if before is not None:
+                self._return_to(before)
+            raise
         return out
+
+    def _are_sure(self, rows: Any, times: Sequence[int | None]) -> bool:
+        """Whether no row of a block can be refused any more."""
+        if self.engine_ is None or isinstance(rows, list) or (times[0] is not None) != self.timed_:
+            return False
+        calendar = self.calendar_
+        if times[0] is None:
+            return (rows is not None) == (self.inputs_ is not None)
+        if calendar is None or calendar.frequency.is_civil or self.rows_ <= REGRID:
+            return False
+        places, rest = np.divmod(np.array(times) - calendar.first, calendar.micros)
+        gaps = np.diff(places, prepend=self.rows_ - 1)
+        return not rest.any() and bool((gaps > 0).all()) and bool((gaps <= LONGEST_GAP).all())
+
+    def _return_to(self, before: Forecaster) -> None:
+        """Take the state of an earlier copy."""
+        for name in self._state():
+            del self.__dict__[name]
+        self._columns = None
+        self._restore(before._state())
+        for engine in self._engines():
+            _bind(engine, self._shared)
 
     def _take(self, y: float, x: Any, time: int | None, ahead: Any) -> float:
         """Place the row in time, learn the rows that are missing before it, and learn it."""
@@ -216,13 +256,13 @@ class Forecaster(Params):
     def _learn(self, y: float, x: Any, ahead: Any = None) -> float:
         """Learn the next row of the grid."""
         engine = self._engine
-        self._keep(y, x)
         before = self.surprise_.scale(engine)
-        self.score_.learn(self.rows_, y)
         answer = math.nan
         for each in self._engines():
             made = self._learn_row(each, self.rows_, y, x, ahead)
             answer = made if each is engine else answer
+        self._keep(y, x)
+        self.score_.learn(self.rows_, y)
         self.rows_ += 1
         self._try(self.surprise_.learn(y, answer, before))
         if self._given is None and self.rows_ >= FIRST_LOOK and self.rows_ & (self.rows_ - 1) == 0:
@@ -369,7 +409,7 @@ class Forecaster(Params):
         times, zone = instants(when)
         if self.engine_ is None:
             self.zone_ = zone
-        elif self.timed_ and zone != self.zone_:
+        elif self.timed_ and zone != self.zone_ and not (is_offset(zone) and is_offset(self.zone_)):
             raise ValueError(
                 f"timestamps had the time zone {self.zone_ or 'none'!r} before, and {zone or 'none'!r} now"
             )
@@ -399,10 +439,7 @@ class Forecaster(Params):
         last = self.rows_ - (0 if self.resample is not None else 1)
         last += -1 if self.resample is not None and not self.pending_ else 0
         if row < last or (row == last and self.resample is None):
-            raise ValueError(
-                f"timestamps must rise: {_shown(time)} came after {self._when(self.rows_ - 1)}; sort the rows and drop "
-                "those that are there twice, or use resample='mean'"
-            )
+            raise ValueError(f"timestamps must rise: {_shown(time)} came after {self._when(self.rows_ - 1)}; {RISING}")
         return row
 
     def _finer(self, time: int) -> int:
@@ -517,17 +554,30 @@ class Forecaster(Params):
         return forecast[: n if steps is None else steps]
 
     def forecast_interval(self, coverage: float = 0.9, X: Any = None) -> tuple[Array, Array]:
-        """Return the ends (steps,) of intervals that cover a share of the next labels. Changes nothing."""
+        """Return the ends (steps,) of intervals that cover a share of the next labels; infinite in the first rows.
+        Pure.
+
+        coverage : at most 0.99, because quantiles are kept of the levels from 0.005 to 0.995.
+        """
         positive("coverage", coverage, below=1.0)
         low, high = self._quantiles(np.array([(1 - coverage) / 2, (1 + coverage) / 2]), X)
         return low, high
 
     def forecast_quantile(self, q: Any, X: Any = None) -> Array:
-        """Return the quantiles (steps,) of the next labels at level q (several: a last axis more). Changes nothing."""
+        """Return the quantiles (steps,) of the next labels at level q (several: a last axis more). Pure.
+
+        q : level or levels, from 0.005 to 0.995.
+        """
         found = self._quantiles(as_levels(q), X)
         return found[0] if np.ndim(q) == 0 else found.T
 
     def _quantiles(self, levels: Array, X: Any) -> Array:
+        least, most = LEVELS[[0, -1]]
+        if len(levels) and not (least - ROUNDING <= levels.min() and levels.max() <= most + ROUNDING):
+            raise ValueError(
+                f"quantiles are known of the levels from {least} to {most}, so intervals cover at most "
+                f"{MOST_COVERED:.0%}; asked: {', '.join(f'{level:g}' for level in levels)}"
+            )
         forecast, _ = self._ahead(X)
         engine = self._engine
         return engine.intervals_.quantiles(engine.row_, forecast, levels)

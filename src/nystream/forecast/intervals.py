@@ -10,10 +10,12 @@ import numpy as np
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
 
-__all__ = ["LEVELS", "Intervals"]
+__all__ = ["LEVELS", "MOST_COVERED", "Intervals"]
 
 LEVELS = np.array([0.005, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975, 0.995])
 """Levels whose quantiles are tracked; those between them are interpolated."""
+MOST_COVERED = 0.99
+"""The largest coverage of an interval, that between the first and the last of these levels."""
 WINDOW = 400
 """Scores of each step that quantiles are taken from."""
 THINNED = 7
@@ -47,7 +49,7 @@ class Intervals(Params):
     label, up or down, so that a share q of the labels stays below (adaptive conformal inference).
 
     Until a step has 400 scores, its mean error may still grow many times. So its scores are kept in units of the
-    present mean error, and its levels stay as they are.
+    present mean error, and its levels stay as they are. Scores of constant labels are dropped at the first error.
 
     Parameters
     ----------
@@ -76,6 +78,7 @@ class Intervals(Params):
             h = np.arange(m)
             origin = (row - 1 - h) % self.horizon
             error, scale = y - forecasts, self.scales_[origin, h]
+            self._leave_constant(y, error)
             score = np.clip(error / np.where(scale > 0, scale, math.nan), -LARGEST, LARGEST)
             score = np.where(error == 0, 0 * scale, score)
             ends = self.asked_[origin, :, h].T
@@ -101,6 +104,16 @@ class Intervals(Params):
             self.ends_ = self._quantiles()
         self.scales_[row % self.horizon] = np.where(self.counts_ > 0, self.scale(row), math.nan)
         self.asked_[row % self.horizon] = self.ends_
+
+    def _leave_constant(self, y: float, error: Array) -> None:
+        """Drop the scores of constant labels at the first error: they say nothing of the labels that follow."""
+        rounding, m = EXACT * abs(y), len(error)
+        constant = (self.counts_[:m] > 0) & (self.spread_[:m] <= rounding)
+        if constant.any():
+            left = np.flatnonzero(constant & (np.abs(error) > rounding))
+            self.scores_[:, left], self.counts_[left], self.levels_[:, left] = math.nan, 0, LEVELS[:, None]
+            if len(left):
+                self.slots_[:] = 1.0
 
     @staticmethod
     def _slots_of(counts: Any) -> Any:

@@ -50,6 +50,10 @@ class Kernel(Member):
     def recall(self, arrival: Arrival) -> Array:
         return np.full((1, self.horizon_), self._predicted([arrival.inputs])[0])
 
+    def check(self, rows: Any) -> None:
+        if self.learnt_ and isinstance(self.learner_, Model):
+            self.learner_.inputs(rows)
+
     def _predicted(self, rows: Any) -> Array:
         if self.learnt_ < self.fewest_:
             return np.full(len(rows), math.nan)

@@ -95,6 +95,9 @@ class Member(Params):
         """
         raise NotImplementedError
 
+    def check(self, rows: Any) -> None:
+        """Refuse rows of inputs that this member cannot read. Changes nothing."""
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that the member holds."""

@@ -151,7 +151,7 @@ class Ridges(Member):
 
     # -- inputs ----------------------------------------------------------------------------------------------------
     def _inputs(self, base: Array, others: list[Array], *, is_past: bool) -> Array:
-        """Return z (n, R, p) of the steps 1 to n, from the newest row or from those that could forecast it."""
+        """Return z (n, R, p) of the steps 1 to n: of the newest row, or (`is_past`) of each step's own origin."""
         n, first, k = len(base), self.first_label_, len(self.seasons_)
         places, of_growth = self._places[is_past]
         end, known = self.labels_.end_, self.labels_.count_
@@ -288,7 +288,7 @@ class Ridges(Member):
 
 
 def _by_entry(A: Array) -> Array:
-    """Return the matrices (H, R, p, p) with each entry of all of them side by side: one label changes all at once."""
+    """Return the same matrices (H, R, p, p), with the same entry of all of them side by side in memory."""
     return np.ascontiguousarray(A.transpose(2, 3, 0, 1)).transpose(2, 3, 0, 1)
 
 

@@ -67,6 +67,11 @@ class GlobalLearner(Params):
             return None
         return np.asarray(self.learner_.predict(X, ahead=1), dtype=float)
 
+    def check(self, rows: Any) -> None:
+        """Refuse rows of inputs that the learner cannot read. Changes nothing."""
+        if isinstance(self.learner_, Model):
+            self.learner_.inputs(rows)
+
     @property
     def nbytes(self) -> int:
         return 0 if self.learner_ is None else int(self.learner_.nbytes)
@@ -135,6 +140,10 @@ class Shared(Member):
 
     def recall(self, arrival: Arrival) -> Array:
         return np.full((1, self.horizon_), self._predicted([arrival.inputs])[0])
+
+    def check(self, rows: Any) -> None:
+        if self._global is not None:
+            self._global.check(rows)
 
     def _predicted(self, rows: Any) -> Array:
         g = self._global.predict(rows) if self._global is not None and self.fitted_ else None

@@ -17,7 +17,10 @@ BODY = {
         "items": {"type": "object"},
         "description": "inputs of the next rows, where the series has inputs; {} where nothing is known",
     },
-    "interval": {"type": "number", "description": "coverage of the interval, between 0 and 1; 0.9 if not given"},
+    "interval": {
+        "type": "number",
+        "description": "coverage of the interval, at most 0.99; 0.9 if not given",
+    },
     "history": {"type": "integer", "minimum": 0, "description": "so many of the last labels too"},
 }
 """What the body of a request may have."""

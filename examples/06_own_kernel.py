@@ -48,6 +48,7 @@ for name, kernel in kernels.items():
     print(f"{name:>9}: error {np.mean((p - y)[half:] ** 2):.4f} over the second half   {kernel!r}")
 print(f"{'variance':>9}: {y.var():.4f}")
 axes.set_xlabel("error over the second half")
+axes.locator_params(axis="x", nbins=5)
 plt.show()
 
 # %%

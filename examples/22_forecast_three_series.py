@@ -2,12 +2,9 @@
 Three series, forecast while they arrive
 ========================================
 
-The series are passengers by month, the flow of water by the hour, and the demand for electricity by the half hour. A
-forecaster with the same settings learns each of them row by row, and forecasts the next year or day with intervals.
+The series are passengers by month, the flow of water by the hour, and a load curve by the half hour. A forecaster
+without settings learns each of them row by row, and forecasts the next year or day with intervals.
 """
-
-import lzma
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -22,19 +19,12 @@ passengers = [(x["month"], y) for x, y in datasets.AirlinePassengers()]
 water = [(x["Time"].replace(tzinfo=None), y) for x, y in datasets.WaterFlow()]
 
 # %%
-# The third is the demand in New South Wales in 1996, from the data set elec2. Where that file is missing, a series with
-# a daily and a weekly shape stands for it.
+# The third is generated: a load curve with a daily and a weekly shape.
 
-file = Path("../../shared/data/elec2")
-found = sorted(file.glob("*.xz")) if file.exists() else []
-if found:
-    with lzma.open(found[0], "rt") as lines:
-        demand = np.array([float(line.split(",")[4]) for line in lines if line[:1].isdigit()][: 48 * 28])
-else:
-    t = np.arange(48 * 28)
-    demand = 0.5 + 0.2 * np.sin(2 * np.pi * (t - 16) / 48) - 0.1 * ((t // 48) % 7 >= 5)
-    demand += 0.01 * np.random.default_rng(0).normal(size=len(t))
-times = np.datetime64("1996-05-07T00:00") + np.arange(len(demand)) * np.timedelta64(30, "m")
+t = np.arange(48 * 28)
+load = 50 + 20 * np.sin(2 * np.pi * (t - 16) / 48) - 10 * ((t // 48) % 7 >= 5)
+load += np.random.default_rng(0).normal(size=len(t))
+times = np.datetime64("2024-05-06T00:00") + t * np.timedelta64(30, "m")
 
 # %%
 # The last season is held back, so that the forecast can be compared with the true values.
@@ -42,7 +32,7 @@ times = np.datetime64("1996-05-07T00:00") + np.arange(len(demand)) * np.timedelt
 series = {
     "airline passengers, thousands a month": (12, *zip(*passengers, strict=True)),
     "water flow, by the hour": (24, *zip(*water[: 24 * 28], strict=True)),
-    "demand for electricity, by the half hour": (48, times, demand),
+    "a load curve, by the half hour": (48, times, load),
 }
 fig, axes = plt.subplots(3, 1, figsize=(8, 8))
 for ax, (title, (horizon, when, labels)) in zip(axes, series.items(), strict=True):

@@ -151,4 +151,4 @@ def test_it_prints_as_a_table():
     assert lines[0].split() == ["column", "share", "increase", "90%", "interval", "learnt"]
     assert lines[1].startswith("a ")
     assert lines[1].endswith("75.0%")
-    assert "squared error over the present one" in lines[-1]
+    assert lines[-1].startswith("increase: how much the squared error (")

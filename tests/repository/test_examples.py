@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
-NEEDS = {"04": "sklearn", "05": "river", "09": "sklearn", "19": "sklearn"}
+NEEDS = {"04": "sklearn", "05": "river", "09": "sklearn", "13": "river", "16": "river", "19": "sklearn", "22": "river"}
 QUICK = ("01", "02", "03", "04", "05", "06", "15")
 """Run by `make test`; all of them by `make test-all`, and by `make docs`."""
 

@@ -143,6 +143,14 @@ def test_probabilities_of_later_rows_are_as_sure_as_they_are_right():
         model.probabilities(X, ahead=2)
 
 
+def test_explain_tells_refits_in_rows_of_the_stream():
+    X, y = changing(1900, at=900)
+    model = auto(recipe=SMALL.resized(rebuilds=(1, 2, 5, 20, 60, 200, 1500)))
+    model.run(X, y)
+    assert model.pipeline_.incumbent_.count_ == 1000  # it began at the change point, and counts its own rows
+    assert "warming up: the next full refit begins at row 2,400, the last one at row 2,400" in model.explain()
+
+
 # -- laws --------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("cuts", [(1,), (37, 1, 64, 5)])

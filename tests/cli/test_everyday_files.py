@@ -370,6 +370,19 @@ def test_headers_are_found_and_can_be_said(tmp_path, capsys, text, options, colu
     assert list(nystream.load(tmp_path / "m").schema_.columns) == columns
 
 
+@pytest.mark.parametrize("header", [("when", "x", "y"), ()])
+def test_a_line_of_a_spreadsheet_may_say_the_delimiter(tmp_path, capsys, data, expected, header):
+    path = Path(write(tmp_path / "a.csv", plain(data), header, mark=";"))
+    path.write_text("sep=;\n" + path.read_text())
+    assert run_quietly(capsys, str(path), "-p", str(tmp_path / "p")) == (0, "")
+    np.testing.assert_allclose(predictions(tmp_path / "p"), expected, rtol=1e-9)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:20], "2023-01-01;oops;1.5", *lines[20:]]))
+    code, said = run(capsys, str(path))
+    assert code == 2
+    assert "a.csv:21: column" in said
+
+
 def test_columns_of_one_name_are_told_apart_in_files_and_in_frames(tmp_path, capsys):
     pandas = pytest.importorskip("pandas")
     rows = [(float(i % 5), float(i % 3), i / 7) for i in range(N)]

@@ -450,6 +450,28 @@ def test_archives_of_several_files_and_zst_without_its_package_are_refused(tmp_p
     assert "pip install 'nystream[zstd]'" in said
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            zipped(b"<x/>", "[Content_Types].xml", "xl/workbook.xml"),
+            "is a spreadsheet or another document; save its table",
+        ),
+        (b"\xd0\xcf\x11\xe0" + bytes(600), "is a spreadsheet or another document; save its table as CSV first"),
+        (b"%PDF-1.4\n%\xe2\xe3" + bytes(range(256)), "it seems to be a binary file, and no table of text"),
+        ("a,b,y\n1,\u201cx\u201d,2.5\n".encode("cp1252") * 9, "convert it, as in iconv -f windows-1252 -t utf-8"),
+        ("a,gr\u00f6\u00dfe,y\n1,3,2.5\n".encode("latin-1"), "convert it, as in iconv -f latin1 -t utf-8"),
+    ],
+)
+def test_files_that_are_no_text_are_told(tmp_path, capsys, content, message):
+    for name in ("a.csv", "a.xlsx"):
+        (tmp_path / name).write_bytes(content)
+        code, said = run(capsys, str(tmp_path / name))
+        assert code == 2
+        assert message in said
+        assert len(said.splitlines()) == 1
+
+
 def test_text_of_spreadsheets_in_utf_16_is_read(tmp_path, capsys, data, expected):
     text = Path(write(tmp_path / "plain.csv", plain(data), mark="\t")).read_text()
     for encoding, mark in [("utf-16", ""), ("utf-16-be", "\ufeff"), ("utf-16-be", ""), ("utf-16-le", "")]:

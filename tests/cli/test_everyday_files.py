@@ -223,6 +223,16 @@ def test_labels_that_no_task_fits_are_refused(tmp_path, capsys, labels, options,
     assert message in said
 
 
+def test_classes_that_a_saved_model_did_not_know_are_named(tmp_path, capsys):
+    path = write(tmp_path / "a.csv", [[str(i % 5), "no" if i % 5 < 2 else "yes"] for i in range(N)], ("x", "y"))
+    code, said = run(capsys, path, "-f", str(tmp_path / "m"))
+    assert (code, "new class" in said) == (0, False)
+    path = write(tmp_path / "b.csv", [["1", "NO"], ["2", "yes"], ["3", "maybe"]], ("x", "y"))
+    code, said = run(capsys, path, "-i", str(tmp_path / "m"))
+    assert code == 0
+    assert "new classes: NO, maybe; the model knew no, yes" in said.splitlines()
+
+
 def test_the_kind_of_the_target_decides_the_task(tmp_path, capsys):
     rows = [[str(i % 7), f"{10.5 if i % 2 else 20.5}"] for i in range(N)]
     code, said = run(capsys, write(tmp_path / "a.csv", rows, ("x", "y")), "--kind", "y=category")

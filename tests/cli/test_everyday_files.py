@@ -223,6 +223,16 @@ def test_labels_that_no_task_fits_are_refused(tmp_path, capsys, labels, options,
     assert message in said
 
 
+def test_classes_that_a_saved_model_did_not_know_are_named(tmp_path, capsys):
+    path = write(tmp_path / "a.csv", [[str(i % 5), "no" if i % 5 < 2 else "yes"] for i in range(N)], ("x", "y"))
+    code, said = run(capsys, path, "-f", str(tmp_path / "m"))
+    assert (code, "new class" in said) == (0, False)
+    path = write(tmp_path / "b.csv", [["1", "NO"], ["2", "yes"], ["3", "maybe"]], ("x", "y"))
+    code, said = run(capsys, path, "-i", str(tmp_path / "m"))
+    assert code == 0
+    assert "new classes: NO, maybe; the model knew no, yes" in said.splitlines()
+
+
 def test_the_kind_of_the_target_decides_the_task(tmp_path, capsys):
     rows = [[str(i % 7), f"{10.5 if i % 2 else 20.5}"] for i in range(N)]
     code, said = run(capsys, write(tmp_path / "a.csv", rows, ("x", "y")), "--kind", "y=category")
@@ -370,6 +380,19 @@ def test_headers_are_found_and_can_be_said(tmp_path, capsys, text, options, colu
     assert list(nystream.load(tmp_path / "m").schema_.columns) == columns
 
 
+@pytest.mark.parametrize("header", [("when", "x", "y"), ()])
+def test_a_line_of_a_spreadsheet_may_say_the_delimiter(tmp_path, capsys, data, expected, header):
+    path = Path(write(tmp_path / "a.csv", plain(data), header, mark=";"))
+    path.write_text("sep=;\n" + path.read_text())
+    assert run_quietly(capsys, str(path), "-p", str(tmp_path / "p")) == (0, "")
+    np.testing.assert_allclose(predictions(tmp_path / "p"), expected, rtol=1e-9)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:20], "2023-01-01;oops;1.5", *lines[20:]]))
+    code, said = run(capsys, str(path))
+    assert code == 2
+    assert "a.csv:21: column" in said
+
+
 def test_columns_of_one_name_are_told_apart_in_files_and_in_frames(tmp_path, capsys):
     pandas = pytest.importorskip("pandas")
     rows = [(float(i % 5), float(i % 3), i / 7) for i in range(N)]
@@ -435,6 +458,28 @@ def test_archives_of_several_files_and_zst_without_its_package_are_refused(tmp_p
     code, said = run(capsys, str(tmp_path / "a.csv.zst"))
     assert code == 2
     assert "pip install 'nystream[zstd]'" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            zipped(b"<x/>", "[Content_Types].xml", "xl/workbook.xml"),
+            "is a spreadsheet or another document; save its table",
+        ),
+        (b"\xd0\xcf\x11\xe0" + bytes(600), "is a spreadsheet or another document; save its table as CSV first"),
+        (b"%PDF-1.4\n%\xe2\xe3" + bytes(range(256)), "it seems to be a binary file, and no table of text"),
+        ("a,b,y\n1,\u201cx\u201d,2.5\n".encode("cp1252") * 9, "convert it, as in iconv -f windows-1252 -t utf-8"),
+        ("a,gr\u00f6\u00dfe,y\n1,3,2.5\n".encode("latin-1"), "convert it, as in iconv -f latin1 -t utf-8"),
+    ],
+)
+def test_files_that_are_no_text_are_told(tmp_path, capsys, content, message):
+    for name in ("a.csv", "a.xlsx"):
+        (tmp_path / name).write_bytes(content)
+        code, said = run(capsys, str(tmp_path / name))
+        assert code == 2
+        assert message in said
+        assert len(said.splitlines()) == 1
 
 
 def test_text_of_spreadsheets_in_utf_16_is_read(tmp_path, capsys, data, expected):

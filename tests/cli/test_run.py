@@ -272,7 +272,7 @@ def test_readings_are_saved_as_json(tmp_path):
         ("a,b,y\n1,2,3\n", ["-f", "absent/m.nys"], "absent: No such folder"),
         ("a,b,y\n1,2,3\n", ["--result", "r.xls"], "cannot tell the format of 'r.xls'"),
         ("a,b,y\n1,2,3\n", ["--result", "absent/r.json"], "absent: No such folder"),
-        ("a,b,y\n1,2,up\n", ["--task", "regression"], "the targets of in.csv are names (up), not numbers"),
+        ("a,b,y\n1,2,up\n", ["--task", "regression"], "the targets of in.csv are not all finite numbers (up)"),
         ("a,b,y\n1,2,up\n", ["-m", "mse"], "mse cannot be read from Auto"),
         (REALS, ["--task", "classification"], "in.csv has 50 different targets among its first 50"),
         (REALS, ["-l", "ons", "-s", "loss=softmax"], "ONS has one output, softmax needs one per class"),

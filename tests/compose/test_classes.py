@@ -124,3 +124,8 @@ def test_a_learner_that_has_probabilities_of_its_own_gives_those(name):
         model.run(X, c)
     assert_allclose(wrapped.scores(X), plain.scores(X), rtol=1e-9)
     assert_allclose(wrapped.probabilities(X), plain.probabilities(X), rtol=1e-9)
+
+
+def test_what_is_no_learner_is_refused():
+    with pytest.raises(TypeError, match="learner must be a learner, such as FOGD"):
+        nystream.Classifier(nystream.FOGD)

@@ -132,8 +132,14 @@ def test_the_task_of_pairs_and_of_dicts_that_come_one_by_one_is_chosen_from_the_
     with_target = ({**x, "y": t} for x, t in rows)
     model = Model(ny.Encoded(fogd()), Schema({"a": "number", "b": "category"}, target="y"))
     assert ny.prequential(with_target, model).final == whole.final
+    named = (({**x, "y": t} for x, t in rows), "y")
+    assert ny.prequential(named, Model(ny.Encoded(fogd()))).final == whole.final
     with pytest.raises(ValueError, match="the rows have no labels: give pairs"):
         ny.prequential((x for x, _ in rows), Model(ny.Encoded(fogd())))
+    with pytest.raises(ValueError, match="y='z' is not in item 0 of the iterator: it has a, b"):
+        ny.prequential(((x for x, _ in rows), "z"), Model(ny.Encoded(fogd())))
+    with pytest.raises(ValueError, match="rows of an iterator bring their labels"):
+        ny.prequential(((x for x, _ in rows), [t for _, t in rows]), Model(ny.Encoded(fogd())))
 
 
 def test_names_are_no_labels_of_a_learner_of_numbers():

@@ -230,3 +230,14 @@ def test_a_schema_says_nothing_of_typed_columns_from_the_first_row_alone():
     model = Model(SMALL)
     model.run(frame, np.arange(30.0))
     assert str(model.schema_) == "u  number\ns  category  a"
+
+
+def test_cells_that_do_not_fit_while_kinds_are_open_are_told_in_predictions():
+    model = Model()
+    model.run([{"size": t % 7 / 3, "shop": "ab"[t % 2]} for t in range(60)], [t % 7 / 3 for t in range(60)])
+    rows = [{"size": "hot", "shop": "a"}, {"size": 1.5, "shop": "b"}, {"size": "x", "shop": "b"}]
+    with pytest.warns(UserWarning, match=r"row 0: column 'size' is 'hot', .*; 2 such cells count as missing"):
+        found = model.predict(rows)
+    with pytest.warns(UserWarning, match="the cell counts as missing in predictions"):
+        model.predict_interval(rows[:2])
+    assert found[0] == model.predict({"shop": "a"})[0] == model.predict(rows[0])[0]  # one row: without a warning

@@ -51,12 +51,12 @@ ALL, SAMPLE = 800, 2
 """Rows whose predictions are judged: all of the first ALL, then one in SAMPLE. They take 5% to 10% of a row's time."""
 STACKERS = ((1.0, 1.0),)
 """Forgetting and ridge of the stacker of numbers, which never forgets: later rows need not be like the last ones."""
-HELD, FEWEST, KEPT = 2400, 100, 0.01
+HELD, FEWEST, KEPT = 3200, 100, 0.01
 """Judged rows whose residuals are kept for intervals, at most and at least; and their part of the memory."""
-LATER = 3 / 4
+LATER = 1 / 2
 """Part of the kept residuals, the last ones, that make intervals. The first ones are of experts that knew few rows, and
 make intervals too wide. The kept rows are spread over the whole stream: the last 3,200 rows may all be of one season
-(beijing, 16,000 rows: 90% intervals of them cover .77 of the later rows, of the last 3/4 of the stream .94)."""
+(beijing, 16,000 rows: 90% intervals of them cover .77 of the later rows, of the last half of the stream .94)."""
 GROUP = 100
 """Sampled rows wait and are judged together, at multiples of this row count and at the first snapshots."""
 LEAST = 0.02

@@ -223,6 +223,7 @@ class _Pass:
     ) -> None:
         self._model, self._data, self._stream, self._bar = model, data, stream, bar
         self._quiet, self._more = quiet, more
+        self._known = list(model.classes) if model.n_seen else []
         own = (Weights.name, ImportanceShares.name)  # these are several columns, too many for a line
         self._shown = [name for name in metrics if name not in own] or [_usual_metric(data)]
         self._names = list(dict.fromkeys([*self._shown, *metrics]))
@@ -287,6 +288,8 @@ class _Pass:
             shares = "; ".join(f"{what}: {100 * finished.final[m]:.3g}%" for m, what in known.items())
             _say(f"Squared error {shares}.", self._quiet)
         _say_counts(self._model, self._quiet)
+        if self._known:
+            _say_new_classes(self._known, self._model.classes, self._quiet)
         for line in self._data.cleaner.summary(self._data.rows.unreadable):
             _say(line, quiet=False)
         _say_alarms(self._model, self._quiet)
@@ -371,6 +374,15 @@ def _say_counts(model: Model, quiet: bool) -> None:
     if count:
         rows = "1 row without a label was" if count == 1 else f"{count:,} rows without a label were"
         _say(f"{rows} predicted and not learnt", quiet)
+
+
+def _say_new_classes(before: list[Any], after: list[Any], quiet: bool) -> None:
+    """Name the classes that a saved model did not know: some may be misspelt."""
+    new = [str(name) for name in after if name not in before]
+    if new:
+        shown = ", ".join(new[:MOST_PARTS]) + (", ..." if len(new) > MOST_PARTS else "")
+        known = ", ".join(map(str, before[:MOST_PARTS])) + (", ..." if len(before) > MOST_PARTS else "")
+        _say(f"new class{'es' * (len(new) > 1)}: {shown}; the model knew {known}", quiet)
 
 
 def _alarms(model: Model) -> list[Any]:

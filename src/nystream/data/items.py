@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["blocks_of_items", "is_iterator"]
+__all__ = ["as_pairs", "blocks_of_items", "is_iterator"]
 
 
 ROW = (Mapping, list, tuple, np.ndarray)
@@ -22,6 +22,26 @@ def _is_pair(item: Any) -> bool:
 def is_iterator(rows: Any) -> bool:
     """Return whether rows are an iterator, which can be read only once."""
     return isinstance(rows, Iterator) and not hasattr(rows, "blocks")
+
+
+def as_pairs(stream: Any) -> Any:
+    """Return (iterator of dicts, name of their target) as an iterator of pairs (row, label), and all else as it is."""
+    if not (isinstance(stream, tuple) and len(stream) == 2 and is_iterator(stream[0])):
+        return stream
+    if not isinstance(stream[1], str):
+        raise ValueError(
+            "rows of an iterator bring their labels: give an iterator of pairs (row, label), or (iterator of dicts, "
+            "name of the target)"
+        )
+    return _pairs(*stream)
+
+
+def _pairs(rows: Iterator[Any], target: str) -> Iterator[tuple[Any, Any]]:
+    for i, row in enumerate(rows):
+        if not isinstance(row, Mapping) or (i == 0 and target not in row):
+            held = f"has {', '.join(map(str, row))}" if isinstance(row, Mapping) else f"is a {type(row).__name__}"
+            raise ValueError(f"y={target!r} is not in item {i} of the iterator: it {held}")
+        yield {name: value for name, value in row.items() if name != target}, row.get(target)
 
 
 def blocks_of_items(items: Iterator[Any], size: int) -> Iterator[tuple[Any, list[Any] | None]]:

@@ -72,7 +72,9 @@ def items(rows: Iterator[Any], models: Sequence[Model], size: int) -> Iterator[t
         if own is None:
             own = next((t for m in models if (t := labels_in(part, m.schema_ or m.schema)) is not None), None)
         if own is None:
-            raise ValueError("the rows have no labels: give pairs (row, label), or dicts with the target of the model")
+            raise ValueError(
+                "the rows have no labels: give pairs (row, label), or (iterator of dicts, name of the target)"
+            )
         yield part, own
 
 

@@ -64,7 +64,7 @@ def prequential(
     stream : Stream or (X, Y)
         An object with `blocks(size)`; a pair of arrays, lists or frames; for a model also dicts, or a frame with
         columns of any kinds. They are converted a part at a time. An iterator of pairs (row, label), or for a model of
-        dicts that contain its target, also works.
+        dicts that contain its target, also works, and so does (iterator of dicts, name of the target).
     learner : Learner or Model
         It is trained in place. A model gets blocks of tables or numbers as they come, with labels that are numbers or
         names. If neither the model nor its schema has a task, the first 1,000 labels decide it; `Model(task=...)` sets

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from nystream.data.items import is_iterator
+from nystream.data.items import as_pairs, is_iterator
 from nystream.data.reading import Table
 from nystream.data.targets import target_columns
 from nystream.data.task import LABELS, choose_task
@@ -21,6 +21,7 @@ __all__ = ["settle_tasks", "usual_metric"]
 
 def settle_tasks(stream: Any, learners: Iterable[Learner | Model], block: int) -> Any:
     """Choose the missing tasks of models from the first 1,000 labels. Return the stream to read."""
+    stream = as_pairs(stream)
     unsure = [learner for learner in learners if isinstance(learner, Model) and learner.task is None]
     if not unsure:
         return stream

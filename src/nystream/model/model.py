@@ -16,7 +16,7 @@ from nystream.auto.learner import Auto
 from nystream.data.batch import Batch
 from nystream.data.inputs import ROWS_TO_CONVERT, RawBlock
 from nystream.data.items import blocks_of_items, is_iterator
-from nystream.data.places import Place
+from nystream.data.places import BadCell, Place
 from nystream.data.reading import Table, read
 from nystream.data.schema import Schema
 from nystream.data.sparse_rows import SparseRows, is_sparse
@@ -264,9 +264,10 @@ class Model(Params):
         prediction is the one that `step` would return.
 
         One warning names the columns of the model that no row has. In a single dict, absent columns count as missing
-        without a warning. Rows with none of the model's columns raise an error.
-        Before the first class, or before a label determines the task, predictions are None. If the task is declared,
-        predicted numbers are 0 before the first row.
+        without a warning. Rows with none of the model's columns raise an error. During the first 1,000 rows, a cell
+        that does not fit its column counts as missing, with a warning if there are several rows; later `on_error`
+        decides. Before the first class, or before a label determines the task, predictions are None. If the task is
+        declared, predicted numbers are 0 before the first row.
         """
         ahead = checked_ahead(ahead)
         if self.learner_ is None:
@@ -427,6 +428,8 @@ class Model(Params):
             report=self._report_unknown,
             report_missing=report_missing if named else None,
         )
+        if is_open and batch.bad_cells and len(batch) > 1 and self.on_error == "raise":
+            self._report_misfits(rows, batch.bad_cells)
         self._check_missing(batch)
         return batch.inputs
 
@@ -717,6 +720,15 @@ class Model(Params):
             warnings.warn(
                 f"the model knows no column {_listed(new)}; its values are ignored", UserWarning, stacklevel=6
             )
+
+    def _report_misfits(self, rows: Any, count: int) -> None:
+        """Warn of cells that do not fit their columns. While kinds may still change, they count as missing."""
+        assert self.schema_ is not None
+        try:
+            self.schema_.parse(rows, report=lambda names: None)
+        except BadCell as error:
+            cells = "the cell counts" if count == 1 else f"{count:,} such cells count"
+            warnings.warn(f"{error.problem}; {cells} as missing in predictions", UserWarning, stacklevel=5)
 
     def _report_missing(self, table: Table, quiet: bool) -> None:
         """Warn once of columns that no row has, unless `quiet`; refuse rows that have none of the model's columns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv as csv_module
 import itertools
+import re
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -16,14 +17,15 @@ from nystream.streams.text import Pipe, TextBytes, TextFile
 __all__ = ["Dialect", "dialect"]
 
 _DELIMITERS = ("\t", ";", "|", ",")
+_SEPARATOR = re.compile(r'"?sep=([;,|\t])"?', re.IGNORECASE)
+"""A line before the header in which spreadsheets say the delimiter."""
 _MOST_LINES = 1000  # that a quoted field in the first two rows may span
 
 
 class Dialect(NamedTuple):
     """The dialect found in the first lines of a file.
 
-    `delimiter` is None for any white space, `first` the number of the line that ends the header, 0 without one, and
-    `row` the fields of the first row after it.
+    `delimiter` is None for any white space, `first` the number of lines before the first row, and `row` its fields.
     """
 
     delimiter: str | None
@@ -67,7 +69,11 @@ def dialect(
     """
     if header not in ("auto", True, False):
         raise ValueError(f'header must be "auto", True or False, got {header!r}')
-    head = _head(source)
+    head = _head(source, 2)
+    said = _SEPARATOR.fullmatch(head[0].strip()) if head else None
+    if said is not None:
+        head = _head(source, 3)[1:]
+        delimiter = said[1] if delimiter == "auto" else delimiter
     if not any(map(str.strip, head)):
         raise ValueError(f"{source.name} is empty")
     mark = _delimiter(head) if delimiter == "auto" else _checked(delimiter)
@@ -77,7 +83,8 @@ def dialect(
         raise ValueError(f"{source.name} has a header but no rows")
     names = [name.strip() or str(j) for j, name in enumerate(rows[0].fields)]
     names = unique_names(names, source.name, report) if named else [str(j) for j in range(len(names))]
-    return Dialect(mark, names, named, rows[0].line if named else 0, rows[1 if named else 0].fields)
+    first = (rows[0].line if named else 0) + (said is not None)
+    return Dialect(mark, names, named, first, rows[1 if named else 0].fields)
 
 
 def _is_header(rows: list[list[str]], known: Collection[str] | None) -> bool:
@@ -105,9 +112,8 @@ def _is_header(rows: list[list[str]], known: Collection[str] | None) -> bool:
     return any(not value and not is_missing(field) and is_value(below) for field, value, below in pairs)
 
 
-def _head(source: TextFile | TextBytes | Pipe) -> list[str]:
-    """Return the lines of the first two rows: two, unless a quoted field continues."""
-    count = 2
+def _head(source: TextFile | TextBytes | Pipe, count: int) -> list[str]:
+    """Return the lines of the first `count` rows: so many, unless a quoted field continues."""
     head = source.head(count)
     while "".join(head).count('"') % 2 and count < _MOST_LINES:
         count *= 2

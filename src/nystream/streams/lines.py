@@ -15,6 +15,8 @@ __all__ = ["Lines"]
 T = TypeVar("T")
 _PIECE = 2**20
 """Bytes asked for at once; a pipe gives what it has."""
+_LOOK = 1000
+"""Bytes of a line that are examined for signs of a binary file."""
 _MARK = b"\xef\xbb\xbf"
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
@@ -148,8 +150,12 @@ class Lines(Iterator[str]):
 
 
 def _other_encoding(error: UnicodeDecodeError) -> str:
-    """Return a guess of the encoding and how to convert it."""
-    return f"(byte 0x{error.object[error.start]:02x}); convert it, as in iconv -f latin1 -t utf-8"
+    """Return a guess of the encoding and how to convert it, or that the file is no text."""
+    byte = error.object[error.start]
+    if any(other < 32 and other not in b"\t\n\v\f\r\x1a" for other in error.object[:_LOOK]):
+        return f"(byte 0x{byte:02x}); it seems to be a binary file, and no table of text"
+    encoding = "windows-1252" if 0x80 <= byte < 0xA0 else "latin1"  # control characters in the second
+    return f"(byte 0x{byte:02x}); convert it, as in iconv -f {encoding} -t utf-8"
 
 
 def _ended_alike(text: str) -> list[str]:

@@ -35,6 +35,8 @@ def unpack(raw: Any, name: str) -> IO[bytes]:
         return cast("IO[bytes]", io.BufferedReader(_Zstd(raw, name)))
     if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return cast("IO[bytes]", io.BufferedReader(_Zip(raw, name)))
+    if start.startswith(b"\xd0\xcf\x11\xe0"):
+        raise ValueError(f"{name} is a spreadsheet or another document; save its table as CSV first")
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):  # "Unicode text" of spreadsheets
         return cast("IO[bytes]", io.BufferedReader(_Utf16(raw, "utf-16")))
     for encoding, marks, zeros in (("utf-16-le", start[:4:2], start[1:4:2]), ("utf-16-be", start[1:4:2], start[:4:2])):
@@ -164,6 +166,8 @@ class _Zip(io.RawIOBase):
         try:
             archive = self._zipfile.ZipFile(raw)
             members = [m for m in archive.namelist() if not m.endswith("/") and not _is_hidden(m)]
+            if "[Content_Types].xml" in members or "content.xml" in members:
+                raise ValueError(f"{name} is a spreadsheet or another document; save its table as CSV first")
             if len(members) != 1:
                 shown = ", ".join(members[:5]) + (", ..." if len(members) > 5 else "")
                 holds = f"{len(members)} files ({shown})" if members else "no file"

@@ -154,6 +154,7 @@ def test_a_learner_without_compiled_rounds_learns_in_python_and_is_copied_and_re
     rows = Variant(compiled).stream(60)
     assert_allclose(rows[:40].into(model), rows[:40].into(compiled), rtol=1e-12, atol=1e-12)
     assert isinstance(model.expansion_, PlainExpansion)
+    assert model.nbytes >= model.size * 8
     assert_array_equal(rows[40:].into(copy.deepcopy(model)), rows[40:].into(model))
     restored = from_bytes(to_bytes(model.expansion_))
     assert_array_equal(restored.predict(rows.X), model.expansion_.predict(rows.X))

@@ -91,7 +91,7 @@ class Budget(Params):
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays that it holds."""
-        return self._eviction.nbytes
+        return self._eviction.nbytes if "_eviction" in self.__dict__ else 0
 
     def admit(self, alpha: Array, birth: int, own: float | None = None) -> None:
         """Store the present row of the open block with coefficients alpha (K,), which are not all 0."""

@@ -144,7 +144,7 @@ def _new_part(store: Store, entry: Entry, name: str, config: dict[str, Any], *, 
 
 
 def enter_state(store: Store, part: Part, model: Model, meter: Meter, now: float) -> None:
-    """A part is this model from the last event on: a snapshot in the open transaction."""
+    """Set a part to this model from the last event on: a snapshot in the open transaction."""
     written = store.write_snapshot(part.id, store.log.seq, learning.saved(model))
     store.enter_snapshot(
         written,
@@ -250,7 +250,7 @@ class Save(Alone):
 
 
 def shown(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """A snapshot as clients see it."""
+    """Return a snapshot as clients see it."""
     return {name: value for name, value in snapshot.items() if name not in ("file", "crc")}
 
 

@@ -101,13 +101,13 @@ class Watch:
         return self._set("drift", "", False, "")
 
     def unknown(self, names: list[str]) -> list[Alarm]:
-        """Columns that the schema does not know: said once each, for at most 100 of them."""
+        """Return alarms for columns that the schema does not know, once each, for at most 100 of them."""
         new = [name for name in names if name not in self._unknown][: max(0, 100 - len(self._unknown))]
         self._unknown.update(new)
         return [Alarm("unknown column", n[:100], f"column {n[:100]!r} is not known and left out") for n in new]
 
     def reported(self, changes: list[Any]) -> list[Alarm]:
-        """What the learner itself noticed since it was last asked."""
+        """Return the changes that the learner itself noticed since it was last asked."""
         new = [change for change in changes if change.row > self._reported]
         self._reported = max([self._reported, *(change.row for change in new)])
         return [Alarm("drift", "", str(change)[:500]) for change in new]
@@ -155,7 +155,7 @@ class Watch:
 
 
 def rank_surprise(last: Array, before: Array) -> float:
-    """How far the errors rank above those before them, which are sorted, in standard deviations (Mann and Whitney)."""
+    """Return how far the errors rank above the sorted errors before them, in standard deviations (Mann and Whitney)."""
     m, n = len(last), len(before)
     below = np.searchsorted(before, last, "left") + np.searchsorted(before, last, "right")
     counts = np.unique(np.concatenate([last, before]), return_counts=True)[1].astype(np.float64)

@@ -68,7 +68,7 @@ class Call:
         return self.request.headers.get("content-type", "")
 
     def idempotency(self) -> tuple[str | None, bytes]:
-        """The key under which the answer is remembered, and a digest of the request."""
+        """Return the key under which the answer is remembered, and a digest of the request."""
         key = self.request.headers.get("idempotency-key")
         if not key:
             return None, b""
@@ -95,7 +95,7 @@ class Host(Protocol):
 
 
 def answered(body: bytes | dict[str, Any], status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """JSON."""
+    """Return a response with JSON."""
     content = body if isinstance(body, bytes) else to_json(body)
     return Response(content, status, {**HEADERS, **(headers or {})}, "application/json")
 
@@ -105,7 +105,7 @@ def refused(refusal: Refusal) -> Response:
 
 
 def endpoint(service: Host, handler: Handler, role: str | None) -> Callable[[Request], Awaitable[Response]]:
-    """A handler behind its role, its limits and its time."""
+    """Return a handler behind its role, its limits and its time."""
     limits = service.settings.limits
     name = handler.__name__
     timing = service.timings.of_route(name)
@@ -212,7 +212,7 @@ async def _body(request: Request, most: int) -> bytes:
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    """What no route takes: 404 for a path, 405 for a method."""
+    """Answer what no route takes: 404 for a path, 405 for a method."""
     status = error.status_code if isinstance(error, HTTPException) else 404
     headers = dict(error.headers or {}) if isinstance(error, HTTPException) else {}
     text = {404: "there is nothing here; see /openapi.json", 405: "this path does not take that method"}
@@ -220,10 +220,10 @@ async def _not_found(request: Request, error: Exception) -> Response:
 
 
 def application(service: Host, routes: list[Route], quick: dict[tuple[str, Any], Any]) -> Any:
-    """All routes, and nothing else.
+    """Return the application with all routes.
 
-    `quick` has the endpoints that are called by the thousand: they go past the list of routes, which costs more than
-    many a learner.
+    `quick` has the endpoints that are called by the thousand. They are looked up before the list of routes, which costs
+    more than many a learner.
     """
     app = _routed(service, routes)
     if service.settings.origins:

@@ -22,7 +22,7 @@ _DICTIONARY, _RECORDS = 2, 3  # kinds of messages
 
 
 def from_arrow(body: bytes, limits: Limits) -> Table:
-    """The rows of a body, or a Refusal."""
+    """Return the rows of a body, or raise a Refusal."""
     content = pa.py_buffer(body)
     if body.startswith(FILE):
         content = content.slice(len(FILE))
@@ -72,9 +72,9 @@ def _check_size(content: Any, limits: Limits) -> None:
 
 
 def _opened_sizes(message: Any) -> Iterator[int]:
-    """Bytes that each compressed buffer of a message says it becomes.
+    """Yield the bytes that each compressed buffer of a message says it becomes.
 
-    Where the layout of the format's "Message" puts them: pyarrow does not tell.
+    They are read from where the layout of the format's "Message" puts them, since pyarrow does not tell.
     """
     head = message.metadata.to_pybytes()
     table = _Table(head, _whole(head, 0, "<I"))
@@ -115,7 +115,7 @@ class _Table:
         return None if place is None else _Table(self._head, place + _whole(self._head, place, "<I"))
 
     def pairs(self, number: int) -> Iterator[tuple[int, int]]:
-        """A list of two whole numbers each."""
+        """Return a list of two whole numbers each."""
         place = self._field(number)
         if place is None:
             return

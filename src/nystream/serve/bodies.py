@@ -27,7 +27,7 @@ def _check_name(value: str) -> str:
 
 
 def _check_number(value: Any) -> Any:
-    """A setting: no object, and no number that arithmetic cannot stand."""
+    """Check a setting: no object, and no number that arithmetic cannot handle."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value
     if not math.isfinite(value) or (value and not 1 / LARGEST_SETTING <= abs(value) <= LARGEST_SETTING):

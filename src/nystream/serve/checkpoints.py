@@ -113,7 +113,7 @@ class Checkpoints:
             self._done(entry, files, keep, now, error)
 
     def finished(self, entry: Entry, files: list[Any], keep: bool, now: float, error: Exception | None) -> None:
-        """A large snapshot is on the disk, or could not be written."""
+        """Finish a large snapshot that is on the disk, or could not be written."""
         entry.saving = False
         if error is not None:
             self.postpone()
@@ -178,7 +178,7 @@ class Checkpoints:
             (store.files / file).unlink(missing_ok=True)
 
     def _drop_replaced(self, part: Part) -> list[str]:
-        """Of the snapshots that are not kept, let all go but the last, which stands in if the new one is damaged."""
+        """Delete snapshots that need not be kept, except the last, a spare for the new one; return their files."""
         log = self.store.log
         found = log.run(
             "select id, file from snapshot where part = ? and not kept order by seq, id", (part.id,)
@@ -189,7 +189,7 @@ class Checkpoints:
         return [file for _, file in some]
 
     def _covered(self, entry: Entry) -> int:
-        """The last event that two snapshots of every part cover; where there is no room, that one snapshot covers."""
+        """Return the last event that two snapshots of every part cover, or one where there is no room for two."""
         covered = self.store.applied(entry)
         for part in entry.parts:
             if part.broken is not None:

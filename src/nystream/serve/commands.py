@@ -219,7 +219,7 @@ class Learn(Event):
         return answer
 
     def _tell(self, store: Store) -> None:
-        """The first labelled rows of a model say what its rows are; that is written with them."""
+        """Write what the rows of a model are, which its first labelled rows tell."""
         model, form = self._proposed or learning.opened(self.entry.config, self._table, self._labels)
         form.batch(self._table, self._labels, self._weights, lambda names: None)  # refuses before anything is written
         self._opened = True
@@ -354,7 +354,7 @@ class Unlearn(Event):
             self._try(each, part)
 
     def _try(self, each: Part, part: Part) -> None:
-        """On a copy, since only doing it shows whether these rows were learnt."""
+        """Forget the rows on a copy, since only that shows whether they were learnt."""
         if each.model is None or each.form is None:
             raise Refusal(422, "the model has learnt nothing that could be forgotten")
         assert self.batch is not None

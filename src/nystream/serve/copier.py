@@ -132,7 +132,7 @@ class Local:
         return list(read_records(content))
 
     def close(self) -> None:
-        """There are no connections."""
+        """Do nothing: there are no connections."""
 
 
 class Primary:

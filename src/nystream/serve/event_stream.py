@@ -50,7 +50,7 @@ class Bus:
             waiting.put_nowait(text)
 
     def stream(self, model: str | None = None, *, ticks: bool = True) -> AsyncIterator[bytes]:
-        """What a new listener hears from now on, of all models or of one; without `ticks` only what happens."""
+        """Yield what happens from now on, of all models or of one; without `ticks` no regular readings."""
         if self._closed:
             raise Refusal(503, "the server is stopping", {"Retry-After": "5"})
         if len(self._queues) >= self._most:

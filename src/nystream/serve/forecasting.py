@@ -24,7 +24,7 @@ MOST_HISTORY = 2048
 
 
 async def forecast(call: Call) -> Response:
-    """The next rows of a series, with an interval; changes nothing."""
+    """Return the next rows of a series, with an interval; changes nothing."""
     entry = call.service.store.models.find(call.path["name"])
     key = call.path.get("key")
     asked = parsed(call.body)
@@ -68,7 +68,7 @@ def _answer(model: Model, gate: ReadWriteLock, asked: dict[str, Any]) -> dict[st
 
 
 def _inputs(learner: SeriesLearner, forecaster: Forecaster, rows: Any, steps: int | None) -> Any:
-    """Inputs of the next rows as the forecaster takes them; None where the series has none."""
+    """Return the inputs of the next rows as the forecaster takes them; None where the series has none."""
     if forecaster.inputs_ is None:
         if rows:
             raise ValueError("the series has no inputs; leave out rows, and say how many with steps")
@@ -97,7 +97,7 @@ def _whole(asked: dict[str, Any], name: str, least: int, most: int) -> int | Non
 
 
 def _finite(values: Any) -> list[float | None]:
-    """Numbers as JSON has them: null for those that are not finite."""
+    """Return numbers as JSON has them: null for those that are not finite."""
     return [float(v) if np.isfinite(v) else None for v in values]
 
 

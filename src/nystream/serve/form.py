@@ -212,23 +212,23 @@ class Form:
 
     @classmethod
     def from_described(cls, found: dict[str, Any]) -> Form:
-        """What `described` gave."""
+        """Return the form that `described` wrote."""
         schema = Schema(
             found["columns"], found["target"], found["task"], found["classes"], formats=found.get("formats")
         )
         return cls(schema, found["outputs"], found["missing"], found["weighted"], found["fractions"])
 
     def with_learner(self, *, missing: bool, weighted: bool) -> Form:
-        """The same form for another learner."""
+        """Return the same form for another learner."""
         return replace(self, missing=missing, weighted=weighted)
 
 
 def one_line(error: Exception) -> str:
-    """The message of an error as one sentence for a client."""
+    """Return the message of an error as one sentence for a client."""
     return " ".join(str(error).replace(_HINT, "").split())[:500]
 
 
 def near(name: str, names: list[str]) -> str:
-    """A hint at a name that was perhaps meant."""
+    """Return a hint at a name that was perhaps meant."""
     found = difflib.get_close_matches(name, names, 1)
     return f"; did you mean {found[0]!r}?" if found else ""

@@ -75,7 +75,7 @@ class Front:
 
     # -- beginning and end -------------------------------------------------------------------------------------------
     def start(self) -> None:
-        """In the event loop: start the workers."""
+        """Start the workers, in the event loop."""
         for k in range(self.settings.workers):
             self.workers.append(Worker(k, worker_settings(self.settings, k), self._sockets))
         loop = asyncio.get_running_loop()
@@ -84,7 +84,7 @@ class Front:
             self._tasks.append(loop.create_task(self._relay(worker)))
 
     def ask_to_stop(self) -> None:
-        """From now on the time to end is counted."""
+        """Begin to stop: from now on the time to end is counted."""
         self._stop_by = min(self._stop_by, time.monotonic() + self.settings.drain)
         for worker in self.workers:  # a signal to the whole group, as of systemd, ends them too
             worker.expect_end()

@@ -21,6 +21,6 @@ def _plain(value: Any) -> Any:
 
 
 def listed(predictions: Any) -> list[Any]:
-    """Predictions as a list that JSON has; a NumPy scalar as what it is."""
+    """Return predictions as a list that JSON has; a NumPy scalar as a plain number."""
     found: list[Any] = predictions.tolist() if hasattr(predictions, "tolist") else list(predictions)
     return found

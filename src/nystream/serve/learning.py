@@ -79,7 +79,7 @@ def _declared(config: dict[str, Any]) -> Schema | None:
 
 
 def _learner(config: dict[str, Any], task: str | None, schema: Schema | None = None) -> Learner | None:
-    """The learner of a configuration; of numbers alone unless the schema has other columns."""
+    """Build the learner of a configuration; for numbers alone unless the schema has other columns."""
     if config.get("forecast") is not None:
         return series.learner_of(config["forecast"])
     if config.get("learner") is None:
@@ -92,7 +92,7 @@ def _learner(config: dict[str, Any], task: str | None, schema: Schema | None = N
 
 
 def made(config: dict[str, Any]) -> Model:
-    """An untrained model of a configuration that declares columns and task, or a Refusal."""
+    """Return an untrained model of a configuration that declares columns and task, or raise a Refusal."""
     check(config)
     schema = _declared(config)
     return Model(_learner(config, config["task"], schema), schema)
@@ -192,7 +192,7 @@ def opened(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form
 
 
 def _task_of(config: dict[str, Any], schema: Schema, parts: list[Any] | None, label: Any) -> str:
-    """What the first labels say, by the rule of `choose_task`; numbers are classes to a learner of classes alone."""
+    """Return the task of the first labels, by the rule of `choose_task`; to a learner of classes all are classes."""
     if Model(_learner(config, None, schema), schema).task == "novelty":
         return "novelty"
     choice = None if parts is None else choose_task(parts)
@@ -208,7 +208,7 @@ def _task_of(config: dict[str, Any], schema: Schema, parts: list[Any] | None, la
 
 
 def form_of(model: Model, outputs: int = 1, label: Any = None) -> Form:
-    """The form of the rows of a model whose schema is known."""
+    """Return the form of the rows of a model whose schema is known."""
     schema = model.schema_ or model.schema
     if schema is None or model.task is None:
         raise Refusal(422, "the model file has learnt nothing and declares no columns and task: nobody knows its rows")
@@ -227,22 +227,22 @@ def form_of(model: Model, outputs: int = 1, label: Any = None) -> Form:
 
 
 def fresh(pattern: Model) -> Model:
-    """An untrained model like this one."""
+    """Return an untrained model like this one."""
     return pattern.clone()
 
 
 def copied(model: Model) -> Model:
-    """The model as it is, in memory of its own."""
+    """Return a copy of the model, in memory of its own."""
     return copy.deepcopy(model)
 
 
 def saved(model: Model) -> bytes:
-    """The model as a file that `nystream.load` reads."""
+    """Return the model as a file that `nystream.load` reads."""
     return persist.to_bytes(model)
 
 
 def loaded(content: bytes) -> Model:
-    """The model of a file, or a ValueError."""
+    """Return the model of a file, or raise a ValueError."""
     found = persist.from_bytes(content)
     if isinstance(found, Model):
         return found
@@ -334,13 +334,13 @@ def _explained(model: Model, rows: Batch) -> Any:
 
 
 def name_of(model: Model) -> str:
-    """The learner's name."""
+    """Return the learner's name."""
     learner = model.learner_ if model.learner_ is not None else model.learner
     return "Auto" if learner is None else repr(learner)
 
 
 def described(model: Model | None) -> dict[str, Any]:
-    """What a model says of itself, cheap enough to be asked at any time."""
+    """Return the description of a model, cheap enough to be asked at any time."""
     if model is None:
         return {"rows": 0, "unlabelled": 0, "size": 0, "bytes": 0, "classes": [], "abilities": []}
     return {
@@ -355,9 +355,9 @@ def described(model: Model | None) -> dict[str, Any]:
 
 
 def relied_on(model: Model) -> dict[str, dict[str, float]]:
-    """Shares of the experts in the next prediction, and of the columns in what was learnt, where the learner knows.
+    """Return shares of the experts in the next prediction and of the columns, where the learner knows them.
 
-    The importance of columns is measured by thousands of predictions, too many for a reading along the stream.
+    The measured importance of columns takes thousands of predictions, too many for a reading along the stream.
     """
     found: dict[str, dict[str, float]] = {}
     if model.learner_ is None:
@@ -369,7 +369,7 @@ def relied_on(model: Model) -> dict[str, dict[str, float]]:
 
 
 def reported(model: Model) -> list[Any]:
-    """Drift alarms of the learner so far."""
+    """Return the drift alarms of the learner so far."""
     return model.alarms() if model.learner_ is not None and model.can("alarms") else []
 
 
@@ -378,7 +378,7 @@ _versions_lock = threading.Lock()
 
 
 def versions() -> dict[str, str]:
-    """What computed a model: another build replays to rounding, not to the bit."""
+    """Return the versions that computed a model: another build replays to rounding, not to the bit."""
     with _versions_lock:
         if not _versions:
             config: Any = np.show_config(mode="dicts")

@@ -141,7 +141,7 @@ _DOUBLE = struct.Struct("<d")
 
 
 def checksum(values: Iterable[Any]) -> int:
-    """CRC32 of values as SQLite gives them back, each with its type and length."""
+    """Return the CRC32 of values as SQLite gives them back, each with its type and length."""
     parts = []
     for value in values:
         if value is None:
@@ -234,7 +234,10 @@ class Log:
     # -- transactions --------------------------------------------------------------------------------------------------
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing, on the disk when it ends. Raises Full, or Broken when the disk failed."""
+        """Write all of the transaction or nothing; it is on the disk when the context ends.
+
+        Raises Full, or Broken when the disk failed.
+        """
         before, open_events = self.seq, set(self.open_events)
         self._changed = {}
         try:
@@ -305,9 +308,9 @@ class Log:
 
     @contextmanager
     def savepoint(self, *, only_appends: bool = False) -> Iterator[None]:
-        """One command of the open transaction: if it raises, nothing of it is written, the others are.
+        """Run one command of the open transaction: if it raises, nothing of it is written, the others are.
 
-        One that does nothing but `append` and `promise` needs no savepoint of SQLite.
+        A command that only calls `append` and `promise` needs no savepoint of SQLite.
         """
         before, changed = self.seq, {lane: self._lanes.get(lane) for lane in self._changed}
         if not only_appends:
@@ -351,7 +354,10 @@ class Log:
         self.db.execute(f"update {table} set {settings} where {columns[0]} = ?", (*row[1:], checksum(row), id))
 
     def select(self, table: str, where: str = "true", values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """Rows of a table in the order of its columns. Raises Damaged where one is not what was written."""
+        """Return rows of a table in the order of its columns.
+
+        Raises Damaged where one is not what was written.
+        """
         self._write_new()
         statement = f"select {', '.join(TABLES[table])}, sum from {table} where {where}"
         found = self.db.execute(statement, values).fetchall()
@@ -361,7 +367,7 @@ class Log:
 
     # -- events and their answers --------------------------------------------------------------------------------------
     def append(self, model: int, key: str | None, kind: str, body: bytes, at: float) -> int:
-        """A new event; its number."""
+        """Append an event and return its number."""
         lane = (model, int(key is not None))
         last, forgotten = self._lanes.get(lane, (0, 0))
         row = (self.seq + 1, at, model, key, kind, body, last)
@@ -372,23 +378,23 @@ class Log:
         return self.seq
 
     def settle(self, seqs: Iterable[int]) -> None:
-        """The requests of these events have their answers."""
+        """Note that the requests of these events have their answers."""
         self.open_events.difference_update(seqs)
 
     def last_of(self, model: int) -> int:
-        """The last event of a model that the log has, or had before a snapshot covered it."""
+        """Return the last event of a model that the log has, or had before a snapshot covered it."""
         return max(self._lanes.get((model, lane), (0, 0))[0] for lane in (0, 1))
 
     def has_chain(self, model: int) -> bool:
-        """Whether the log knows where the events of a model begin and end."""
+        """Return whether the log knows where the events of a model begin and end."""
         return (model, 0) in self._lanes and (model, 1) in self._lanes
 
     def forgotten(self, model: int, *, keyed: bool) -> int:
-        """The last event that was deleted because snapshots cover it."""
+        """Return the last event that was deleted because snapshots cover it."""
         return self._lanes.get((model, int(keyed)), (0, 0))[1]
 
     def events_of(self, model: int, after: int, most: int = 1000) -> list[tuple[Any, ...]]:
-        """Events of one model and its keys, in order."""
+        """Return events of one model and its keys, in order."""
         return self.select("event", "model = ? and seq > ? order by seq limit ?", (model, after, most))
 
     def check_chain(self, model: int) -> None:
@@ -456,7 +462,7 @@ class Log:
             self.db.execute(f"delete from {table} where model = ?", (model,))
 
     def model_removed(self, model: int) -> None:
-        """That transaction is on the disk."""
+        """Note that the transaction that removed a model is on the disk."""
         for keyed in (0, 1):
             self._lanes.pop((model, keyed), None)
         self.witness.write(model, DELETED)
@@ -470,7 +476,7 @@ class Log:
             self.db.execute(f"delete from {table} where model = ? and key = ?", (model, key))
 
     def answered(self, key: str) -> tuple[int, bytes, bytes | None] | None:
-        """Number, digest and answer of the request with that idempotency key."""
+        """Return number, digest and answer of the request with that idempotency key."""
         found = next((row for row in self._new["answer"] if row[1] == key), None)
         if found is None:
             found = self.db.execute(
@@ -492,7 +498,7 @@ class Log:
                 self.update("answer", seq, body=body)
 
     def unanswered(self) -> set[int]:
-        """Events with a key whose answers were lost with the process; a replay makes them again."""
+        """Return the events with a key whose answers were lost with the process; a replay makes them again."""
         return {row[0] for row in self.db.execute("select seq from answer where body is null")}
 
     def expire(self, answers_for: float, answers: int, waiting_for: float) -> int:
@@ -568,12 +574,12 @@ class Log:
 
     # -- the rest: small statements of rare commands -------------------------------------------------------------------
     def run(self, statement: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
-        """One statement."""
+        """Run one statement."""
         self._write_new()
         return self.db.execute(statement, values)
 
     def note(self, model: int, kind: str, body: str, at: float) -> None:
-        """Something that people will want to know later: a rollback, a promotion, an alarm."""
+        """Write a note that people will want to read later: a rollback, a promotion, an alarm."""
         self.insert("note", at=at, model=model, kind=kind, body=body)
 
     def park(self, model: int, key: str, seq: int, at: float, rows: int, body: bytes, meter: str) -> None:
@@ -590,7 +596,7 @@ class Log:
         return (found[0][3], found[0][6], found[0][7]) if found else None
 
     def copy(self, path: Path) -> None:
-        """The log as it is now, in another file. Raises Full."""
+        """Write the log as it is now to another file. Raises Full."""
         try:
             self.db.execute("vacuum into ?", (str(path),))
         except sqlite3.Error as error:

@@ -133,7 +133,7 @@ class Meter:
         self.sums = [total + float(part) for total, part in zip(self.sums, losses.sum(axis=1), strict=True)]
 
     def losses(self) -> Array:
-        """Losses of the model in the window, the oldest first."""
+        """Return losses of the model in the window, the oldest first."""
         window = self.recent.shape[1]
         rows = np.arange(max(0, self.n - window), self.n) % window
         found: Array = self.recent[0, rows]
@@ -146,7 +146,7 @@ class Meter:
         return self.n >= self.next_look
 
     def looked(self, *, inside: bool | None = None, probability: float | None = None, right: bool = False) -> None:
-        """What one row said: whether its label was inside the interval, or how probable its answer was."""
+        """Count one row: whether its label was inside the interval, or how probable its answer was."""
         self.next_look = self.n + WATCHED
         if inside is not None:
             self.covered[0] += 1
@@ -175,7 +175,7 @@ class Meter:
 
     # -- reading ------------------------------------------------------------------------------------------------------
     def reading(self) -> dict[str, Any]:
-        """All numbers now; None where no row was seen."""
+        """Return all numbers now; None where no row was seen."""
         n, there = self.n, min(self.n, self.recent.shape[1])
         means = [total / n if n else None for total in self.sums]
         window = self.recent[:, :there].mean(axis=1).tolist() if n else [None] * 3
@@ -196,7 +196,7 @@ class Meter:
         }
 
     def timeline(self) -> dict[str, Any]:
-        """The history by columns; shares by what is relied on, None where it was not among the largest."""
+        """Return the history by columns; shares are None where an expert or column was not among the largest."""
         readings = list(self.history)
         columns = list(zip(*readings, strict=True)) or [()] * len(READINGS)
         found: dict[str, Any] = {name: list(column) for name, column in zip(READINGS, columns, strict=True)}
@@ -213,7 +213,7 @@ class Meter:
 
     # -- stopping and going on ----------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
-        """Everything as JSON."""
+        """Return everything as JSON."""
         found = {k: v for k, v in self.__dict__.items() if k not in ("recent", "counts", "total", "low", "high")}
         found["recent"] = self.recent[:, : self.n].tolist()
         found["window"] = self.recent.shape[1]
@@ -224,7 +224,7 @@ class Meter:
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Meter:
-        """What `state` gave."""
+        """Return the meter that `state` describes."""
         meter = cls(state["task"], state["window"], state["points"])
         for name in ("n", "sums", "labels", "last", "covered", "bins", "history", "spacing", "next_point", "next_look"):
             setattr(meter, name, state[name])
@@ -240,7 +240,7 @@ class Meter:
 
 
 def _largest(shares: dict[str, float]) -> dict[str, float]:
-    """The largest shares, to four digits: what a picture can show."""
+    """Return the largest shares, to four digits: as many as a picture can show."""
     found = sorted(shares.items(), key=lambda item: -abs(item[1]))[:SHARES]
     return {name: round(float(share), 4) for name, share in found}
 

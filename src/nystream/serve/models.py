@@ -78,7 +78,7 @@ class Entry:
         return [self.champion, *self.shadows.values()]
 
     def tell(self, model: Model, form: Form) -> None:
-        """The first labelled row has come: from now on it is known what rows are."""
+        """Set what rows are, when the first labelled row has come."""
         self.pattern, self.form = model, form
         for part in self.parts:
             if part.model is None:
@@ -119,7 +119,7 @@ class Entry:
             )
 
     def untell(self) -> None:
-        """The transaction that told did not come about."""
+        """Undo `tell`, because its transaction failed."""
         self.pattern = self.form = None
         for part in self.parts:
             part.model = part.form = None
@@ -143,11 +143,11 @@ class Keyed:
         return len(self._held)
 
     def held(self, entry: Entry, key: str) -> Part | None:
-        """The model of a key if it is in memory. Any thread may ask."""
+        """Return the model of a key if it is in memory. Any thread may call this."""
         return self._held.get((entry.id, key)) or self.leaving.get((entry.id, key))
 
     def get(self, entry: Entry, key: str) -> tuple[Part, bool]:
-        """The model of a key, brought back or made anew; and whether it is new."""
+        """Return the model of a key, loaded or made anew, and whether it is new."""
         place = (entry.id, key)
         part = self._held.get(place)
         if part is not None:
@@ -173,11 +173,11 @@ class Keyed:
         return part, False
 
     def names(self, entry: Entry) -> list[str]:
-        """Keys of one name that memory holds."""
+        """Return the keys of one name that memory holds."""
         return [key for id, key in [*self._held, *self.leaving] if id == entry.id]
 
     def knows(self, entry: Entry, key: str) -> bool:
-        """Whether there is a model of that key."""
+        """Return whether there is a model of that key."""
         return self.held(entry, key) is not None or self._log.parked(entry.id, key) is not None
 
     def measure(self, entry: Entry, key: str, part: Part) -> None:
@@ -228,14 +228,14 @@ class Keyed:
             self._write(model, key, part, at)
 
     def left(self) -> None:
-        """That transaction is on the disk."""
+        """Note that the transaction with the models that left memory is on the disk."""
         self.parked += len(self.leaving)
         for part in self.leaving.values():
             part.saved = part.seq
         self.leaving = {}
 
     def dirty(self, entry: Entry) -> list[tuple[str, Part]]:
-        """Keyed models of one name whose last rows only the events have."""
+        """Return the keyed models of one name whose last rows only the events have."""
         return [(key, part) for (id, key), part in self._held.items() if id == entry.id and part.dirty]
 
     def write(self, entry: Entry, some: list[tuple[str, Part]], at: float) -> None:
@@ -274,7 +274,7 @@ class Models:
         self.by_id.pop(entry.id, None)
 
     def look_up(self, name: str) -> Entry:
-        """The model of that name, whatever its state."""
+        """Return the model of that name, whatever its state."""
         found = self.by_name.get(name)
         if found is None and self.starting:
             raise Refusal(503, "the server is starting: the log is being checked", {"Retry-After": "1"})
@@ -283,7 +283,7 @@ class Models:
         return found
 
     def find(self, name: str) -> Entry:
-        """The model of that name, which must be ready."""
+        """Return the model of that name, which must be ready."""
         found = self.look_up(name)
         if found.state != READY:
             found.check_ready()

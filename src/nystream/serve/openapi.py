@@ -280,7 +280,7 @@ def _paths() -> dict[str, dict[str, Any]]:
 
 
 def described() -> dict[str, Any]:
-    """OpenAPI 3.1."""
+    """Return the description of the interface as OpenAPI 3.1."""
     return {
         "openapi": "3.1.0",
         "info": {

@@ -33,7 +33,7 @@ ASSETS = {
 
 
 def page(name: str | None) -> Response:
-    """The page of all models, or of one."""
+    """Return the page of all models, or of one."""
     if name is None:
         text = _read("models.html").decode()
     else:
@@ -42,7 +42,7 @@ def page(name: str | None) -> Response:
 
 
 def asset(file: str) -> Response:
-    """A file of the pages."""
+    """Return a file of the pages."""
     if file not in ASSETS:
         raise Refusal(404, "there is nothing here; see /openapi.json")
     return Response(_read(file), 200, PAGE_HEADERS, ASSETS[file])

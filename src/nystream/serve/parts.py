@@ -83,7 +83,7 @@ class Part:
             self.open(model, form, meter)
 
     def open(self, model: Model, form: Form, meter: Meter | None = None) -> None:
-        """From now on it is known what the rows are."""
+        """Set what the rows are, from now on."""
         self.model, self.form = model, form
         self.piece = first_piece(len(form.names))
         self.row_seconds = PAUSE / self.piece
@@ -164,7 +164,7 @@ class Part:
         return predictions, alarms
 
     def _times_next(self, rows: int) -> bool:
-        """Whether the next piece is timed: of single rows only some are, since the clock of a thread is slow."""
+        """Return whether the next piece is timed: of single rows only some are, since the clock of a thread is slow."""
         assert self.model is not None
         return rows > 1 or self.model.n_seen % TIMED == 0
 
@@ -208,7 +208,7 @@ class Part:
             self.tail.append((batch.part(slice(i, i + 1)), predictions[i], at))
 
     def last_rows(self) -> list[dict[str, Any]]:
-        """The last rows with what was predicted and their labels, cut to what can be shown."""
+        """Return the last rows with predictions and labels, cut to what can be shown."""
         found = []
         for batch, predicted, at in list(self.tail):
             assert self.form is not None
@@ -220,7 +220,7 @@ class Part:
         return found
 
     def described(self) -> dict[str, Any]:
-        """What the part says of itself."""
+        """Return the description of the part."""
         with self.gate.reading():
             found = learning.described(self.model)
         if self.model is not None:

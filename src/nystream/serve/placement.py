@@ -143,7 +143,7 @@ def _copy(source: Store, target: Store, entry: Entry) -> None:
 
 
 def _named(table: str, row: tuple[Any, ...]) -> dict[str, Any]:
-    """The values of a row by column, without its number."""
+    """Return the values of a row by column, without its number."""
     return dict(zip(TABLES[table][1:], row[1:], strict=True))
 
 

@@ -312,7 +312,7 @@ def _set_strays_aside(store: Store) -> None:
 
 
 def _named(name: str) -> tuple[int, int]:
-    """Part and event of a snapshot, as its file is named; (0, 0) where it is not named so."""
+    """Return part and event of a snapshot, from the name of its file; (0, 0) for another name."""
     words = name.removesuffix(".nys").split("-")
     if len(words) == 3 and words[0].isdigit() and words[1].isdigit() and name.endswith(".nys"):
         return int(words[0]), int(words[1])

@@ -49,7 +49,7 @@ def _repair_log(folder: Path, confirm: Callable[[str], bool], say: Callable[[str
 
 
 def _accept_witness(store: Store) -> None:
-    """The log is whole, or was accepted as it is: from now on the witness says what it says."""
+    """Make the witness agree with the log, which is whole, or was accepted as it is."""
     last = {entry.id: store.log.last_of(entry.id) for entry in store.models}
     gone = {model: DELETED for model in store.log.witness.seen if model not in last}
     store.log.witness.reset({**last, **gone})

@@ -231,7 +231,7 @@ class TakeEvent(Event):
         self.entry.copied = self.position
 
     def _begin_again(self, store: Store) -> None:
-        """The event was logged and could not be applied: the copy is not whole any more."""
+        """Begin the copy again, because an event was logged and could not be applied."""
         self.entry.copied = None
         try:
             with store.log.transaction():

@@ -75,7 +75,7 @@ async def _learn(call: Call, *, step: bool) -> Response:
 
 
 def _source(call: Call) -> Source | None:
-    """The source of the rows and their position in it, if the query names them."""
+    """Return the source of the rows and their position in it, if the query names them."""
     name = call.query.get("source")
     if name is None:
         return None
@@ -291,12 +291,12 @@ TABLE: Table = [
 
 
 def worker_table() -> Table:
-    """The routes of a worker: also those by which a model is cloned to another worker."""
+    """Return the routes of a worker: also those by which a model is cloned to another worker."""
     return [*TABLE, *routes_admin.TRANSFER]
 
 
 def routes(service: Host, table: Table = TABLE) -> list[Route]:
-    """The table as the application takes it: one route per path, so that a wrong method is told as such."""
+    """Return the table as the application takes it: one route per path, so that a wrong method gets its own error."""
     paths: dict[str, dict[str, Any]] = {}
     for method, path, handler, role in table:
         paths.setdefault(path, {})[method] = endpoint(service, handler, role)
@@ -304,7 +304,7 @@ def routes(service: Host, table: Table = TABLE) -> list[Route]:
 
 
 def quick(service: Host, table: Table = TABLE) -> dict[tuple[str, Any], Any]:
-    """The endpoints of what is asked again and again, by the keys that `application` looks them up with."""
+    """Return the frequent endpoints, by the keys that `application` looks them up with."""
     often: dict[str, tuple[str, Any]] = {
         f"{start}/{verb}": (verb, start.count("/") + 2)
         for start in (MODEL, KEYED)

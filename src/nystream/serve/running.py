@@ -45,10 +45,10 @@ class Server(Host, Protocol):
     ended_in_time: bool
 
     def start(self) -> None:
-        """In the event loop: begin to take requests."""
+        """Begin to take requests, in the event loop."""
 
     def ask_to_stop(self) -> None:
-        """From now on the time to end is counted."""
+        """Begin to stop: from now on the time to end is counted."""
 
     def refresh_tokens(self) -> None:
         """Read the file of tokens again."""
@@ -75,7 +75,7 @@ class _Server(uvicorn.Server):
         yield
 
     def ask_to_stop(self) -> None:
-        """No new connections; event streams end; the others finish."""
+        """Begin to stop: no new connections; event streams end; the others finish."""
         self._service.ask_to_stop()
         self._service.bus.close()
         if self.should_exit:
@@ -176,7 +176,7 @@ async def _serve(
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens; port 0 is any that is free."""
+    """Return a socket that listens; port 0 is any free one."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -56,7 +56,10 @@ STEPS = 45
 
 
 def prepare(folder: Path) -> list[str]:
-    """Before the log is opened: finish a salvage, mend a WAL that SQLite would cut off, mend the first page."""
+    """Repair the files before the log is opened, and return the findings.
+
+    Finish a salvage, mend a WAL that SQLite would cut off, and mend the first page.
+    """
     findings: list[str] = []
     log, wal = folder / "log.db", folder / "log.db-wal"
     ready = folder / "log.ready"
@@ -85,7 +88,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _holds_acknowledged(folder: Path) -> bool:
-    """Whether the witness knows of events that SQLite would leave out with the damaged end of the WAL."""
+    """Return whether the witness knows of events that SQLite would leave out with the damaged end of the WAL."""
     seen = [seq for seq in Witness(folder).seen.values() if seq > 0]
     place = folder / f"look-{time.time_ns():x}"
     place.mkdir()
@@ -159,14 +162,14 @@ def keep_head(folder: Path) -> None:
 
 # -- whether the log is what was left behind ---------------------------------------------------------------------------
 def was_closed(folder: Path) -> bool | None:
-    """`is_closed`; and take away what says so, since a server writes from now on."""
+    """Return `is_closed`, and remove the mark of it, since a server writes from now on."""
     found = is_closed(folder)
     (folder / "closed").unlink(missing_ok=True)
     return found
 
 
 def is_closed(folder: Path) -> bool | None:
-    """Whether the log is to the byte what the last server left behind; None where that one did not end by itself."""
+    """Return whether the log is exactly what the last server left behind; None where that one did not end by itself."""
     try:
         size, crc = struct.unpack("<qI", (folder / "closed").read_bytes())
     except FileNotFoundError:
@@ -213,7 +216,7 @@ def check_log(store: Store) -> list[str]:
 
 
 def list_damaged_rows(log: Log) -> list[tuple[str, int, int | None]]:
-    """All rows whose checksums are wrong: table, number, and the model that it belongs to, if it does."""
+    """List all rows whose checksums are wrong: table, number, and the model that the row belongs to, if any."""
     found: list[tuple[str, int, int | None]] = []
     owners = dict(log.run("select id, model from part").fetchall())
     for table, columns in TABLES.items():
@@ -240,7 +243,7 @@ def quarantine_damaged_rows(log: Log) -> list[str]:
 
 
 def list_faults(db: sqlite3.Connection) -> list[str]:
-    """What SQLite finds wrong with the structure of the log."""
+    """List what SQLite finds wrong with the structure of the log."""
     try:
         rows = [row[0] for row in db.execute("pragma integrity_check(20)").fetchall()]
     except sqlite3.DatabaseError as error:
@@ -322,7 +325,7 @@ def _carry(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -
 
 
 def _text(table: str, k: int, value: Any) -> Any:
-    """Columns of text come as bytes here."""
+    """Return a value as text, since columns of text come as bytes here."""
     names = (*TABLES[table], "sum")
     blobs = {("model", "pattern"), ("event", "body"), ("answer", "digest"), ("answer", "body"), ("keyed", "body")}
     blobs.add(("waiting", "body"))
@@ -332,7 +335,7 @@ def _text(table: str, k: int, value: Any) -> Any:
 
 
 def _rows(db: sqlite3.Connection, table: str) -> Iterator[tuple[Any, ...] | None]:
-    """All rows that can be read, in order; None where some cannot."""
+    """Yield all rows that can be read, in order; None where some cannot."""
     id, names = TABLES[table][0], ", ".join((*TABLES[table], "sum"))
     last, step = -1, 0
     while step <= STEPS:
@@ -355,7 +358,7 @@ def _enter(db: sqlite3.Connection, table: str, row: tuple[Any, ...], *, replace:
 
 
 def _copy_sequence(source: sqlite3.Connection, target: sqlite3.Connection, folder: Path) -> None:
-    """No number is ever given twice: not even one whose row was lost."""
+    """Copy the counters, so that no number is given twice, not even one whose row was lost."""
     highest = {"model": max(Witness(folder).seen, default=0)}
     with contextlib.suppress(sqlite3.DatabaseError):
         for name, seq in source.execute("select name, seq from sqlite_sequence").fetchall():

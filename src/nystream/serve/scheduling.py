@@ -62,7 +62,7 @@ class Turns:
         self.waiting += 1
 
     def commands(self) -> list[Command]:
-        """All commands that are not applied yet."""
+        """Return all commands that are not applied yet."""
         return [command for line in self._lines.values() for command in line.entry.pending]
 
     def take(self, apply: Any) -> tuple[Command, Any] | None:

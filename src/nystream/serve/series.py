@@ -27,7 +27,7 @@ BODY = {
 
 
 def learner_of(config: Any) -> SeriesLearner:
-    """The learner of a model's configuration "forecast", or a ValueError that says what is wrong."""
+    """Return the learner of a model's configuration "forecast", or raise a ValueError that says what is wrong."""
     if not isinstance(config, dict):
         raise ValueError('forecast must be an object, as {"horizon": 24, "time": "when"}')
     names = ("horizon", "time", "season", "frequency", "holidays")

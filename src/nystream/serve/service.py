@@ -84,13 +84,13 @@ class Service:
 
     # -- beginning and end -------------------------------------------------------------------------------------------
     def start(self) -> None:
-        """In the event loop: begin to take requests."""
+        """Begin to take requests, in the event loop."""
         self._loop = asyncio.get_running_loop()
         self._recovery_began = time.perf_counter()
         self.writer.start()
 
     def ask_to_stop(self) -> None:
-        """From now on the time to end is counted."""
+        """Begin to stop: from now on the time to end is counted."""
         self.ready = False
         self.stop_by = min(self.stop_by, time.monotonic() + self.settings.drain)
 
@@ -106,7 +106,7 @@ class Service:
         return in_time
 
     async def finish(self) -> bool:
-        """As `stop`, in the event loop."""
+        """Stop as `stop` does, in the event loop."""
         return await asyncio.to_thread(self.stop)
 
     def refresh_tokens(self) -> None:
@@ -117,7 +117,7 @@ class Service:
         self.ready = False
 
     def _recovered(self) -> None:
-        """Every model is ready or quarantined."""
+        """Note that every model is ready or quarantined."""
         self.recovery_seconds = time.perf_counter() - self._recovery_began
         self.ready = self.stop_by == float("inf")
         for copier in self.copiers.values():
@@ -143,7 +143,7 @@ class Service:
         return sum(entry.replayed for entry in self.store.models)
 
     def progress(self) -> dict[str, Any]:
-        """How far the start is."""
+        """Return how far the start is."""
         models = list(self.store.models)
         return {
             "models": len(models),
@@ -263,7 +263,7 @@ class Service:
     async def predict(
         self, entry: Entry, key: str | None, rows: Rows, wishes: dict[str, Any], ids: list[str] | None
     ) -> bytes:
-        """Predictions; with `ids` remembered until their labels come."""
+        """Predict; with `ids`, predictions are remembered until their labels come."""
         form = entry.form
         if form is None:
             if ids is not None:
@@ -287,7 +287,7 @@ class Service:
     async def _asked(
         self, entry: Entry, key: str | None, wishes: dict[str, Any]
     ) -> tuple[Part | None, Model, ReadWriteLock]:
-        """The model that a prediction is asked of: the champion's, a key's, or one of a snapshot."""
+        """Return the model that a prediction is asked of: the champion, that of a key, or one of a snapshot."""
         if wishes.get("snapshot") is not None:
             if key is not None:
                 raise Refusal(422, "keyed models have no snapshots")
@@ -300,7 +300,7 @@ class Service:
         return part, part.model, part.gate
 
     async def part(self, entry: Entry, key: str) -> Part | None:
-        """The model of a key, brought into memory where it is not; None where there is none."""
+        """Return the model of a key, brought into memory where it is not; None where there is none."""
         found = self.store.keyed.held(entry, key)
         if found is not None:
             return found
@@ -341,7 +341,7 @@ class Service:
 
     # -- what is shown -----------------------------------------------------------------------------------------------
     def listed(self, name: str | None = None) -> list[dict[str, Any]]:
-        """All models, or the one of that name; a few numbers of each."""
+        """List all models, or the one of that name; a few numbers of each."""
         found = []
         for entry in self.store.models:
             if name is not None and entry.name != name:
@@ -380,7 +380,7 @@ class Service:
         return {"at": time.time(), "queue": queue, "event": event, "health": health, "models": models}
 
     def described(self, entry: Entry) -> dict[str, Any]:
-        """One model: its columns, its champion and challengers, its counts, its last rows and notes."""
+        """Describe one model: its columns, its champion and challengers, its counts, its last rows and notes."""
         if entry.state == QUARANTINED:
             return self._quarantined(entry)
         form = entry.form
@@ -411,7 +411,7 @@ class Service:
         }
 
     def _quarantined(self, entry: Entry) -> dict[str, Any]:
-        """A model that is not served: why, and where its files are."""
+        """Describe a model that is not served: why, and where its files are."""
         return {
             "name": entry.name,
             "state": entry.state,
@@ -422,7 +422,10 @@ class Service:
         }
 
     async def importance(self, entry: Entry) -> dict[str, Any]:
-        """Shares of the columns in what the champion predicts now. One at a time: it takes thousands of predictions."""
+        """Measure the shares of the columns in the champion's predictions.
+
+        One at a time: it takes thousands of predictions.
+        """
         part = entry.champion
         if part.model is None or not part.model.n_seen or not part.model.can("importance"):
             raise Refusal(409, "the model has learnt nothing yet, or its learner cannot tell columns apart")
@@ -438,7 +441,7 @@ class Service:
             self._weighing = False
 
     def history(self, entry: Entry) -> dict[str, Any]:
-        """The time lines of the champion and the challengers, and the marks on them."""
+        """Return the time lines of the champion and the challengers, and the marks on them."""
         parts = [part for part in entry.parts if part.model is not None]
         return {
             "name": entry.name,
@@ -450,7 +453,7 @@ class Service:
 
 
 def _weighed(part: Part) -> dict[str, Any]:
-    """On a copy, so that the model goes on learning meanwhile."""
+    """Measure on a copy, so that the model goes on learning meanwhile."""
     with part.gate.reading():
         assert part.model is not None
         model = learning.copied(part.model)
@@ -462,5 +465,5 @@ def _weighed(part: Part) -> dict[str, Any]:
 
 
 def new_ids(count: int) -> list[str]:
-    """Ids for predictions of callers that have none of their own."""
+    """Return ids for predictions of callers that have none of their own."""
     return [uuid4().hex for _ in range(count)]

@@ -118,7 +118,7 @@ class Settings:
 
 
 def checked_name(name: str, what: str = "name") -> str:
-    """The name itself, or a refusal: letters, digits, dot, dash and underscore, at most 64, no dot in front."""
+    """Check a name: letters, digits, dot, dash and underscore, at most 64, no dot in front."""
     if not _NAME.match(name):
         shown = repr(name if len(name) <= 60 else name[:57] + "...")
         raise Refusal(
@@ -128,7 +128,7 @@ def checked_name(name: str, what: str = "name") -> str:
 
 
 def checked_key(key: str, what: str = "key") -> str:
-    """The key itself, or a refusal: 1 to 200 printable characters, no slash, and not dots alone."""
+    """Check a key: 1 to 200 printable characters, no slash, and not dots alone."""
     if not 0 < len(key) <= LONGEST_KEY or not key.isprintable() or "/" in key or key in (".", ".."):
         raise Refusal(422, f"{what} must be 1 to {LONGEST_KEY} printable characters without '/', and not dots alone")
     try:
@@ -140,7 +140,7 @@ def checked_key(key: str, what: str = "key") -> str:
 
 @lru_cache(maxsize=1000)
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
+    """Return whether only this machine can reach the address."""
     if host == "localhost":
         return True
     try:
@@ -150,7 +150,7 @@ def is_loopback(host: str) -> bool:
 
 
 def bytes_of(text: str) -> int:
-    """A number of bytes, as in 500MB or 2GiB."""
+    """Parse a number of bytes, as in 500MB or 2GiB."""
     found = re.fullmatch(r"\s*([0-9.]+)\s*([a-zA-Z]*)\s*", text)
     unit = _UNITS.get(found.group(2).lower()) if found else None
     try:
@@ -163,7 +163,7 @@ def bytes_of(text: str) -> int:
 
 
 def seconds_of(text: str) -> float:
-    """A time, as in 90s, 10min, 24h or 30d."""
+    """Parse a time, as in 90s, 10min, 24h or 30d."""
     found = re.fullmatch(r"\s*([0-9.]+)\s*([a-zA-Z]*)\s*", text)
     unit = _TIMES.get(found.group(2).lower()) if found else None
     try:

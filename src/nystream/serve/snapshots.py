@@ -48,12 +48,12 @@ def sync(path: Path) -> None:
 
 
 def no_room(error: OSError) -> bool:
-    """Whether a write failed because the disk, or a quota on it, is full."""
+    """Return whether a write failed because the disk, or a quota on it, is full."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def surplus(times: Iterable[tuple[int, float]], now: float, keep: Retention) -> list[int]:
-    """Of snapshots (id, time) those that need not be kept.
+    """Return which of the snapshots (id, time) need not be kept.
 
     All of the last `keep.all_for` seconds stay, then the first of each hour, then the first of each day. The newest
     always stays.

@@ -89,7 +89,7 @@ class Store:
 
     # -- applying events ---------------------------------------------------------------------------------------------
     def part_of(self, entry: Entry, key: str | None) -> Part:
-        """The champion, or the model of a key, made at its first use."""
+        """Return the champion, or the model of a key, made at its first use."""
         if key is None:
             return entry.champion
         part, new = self.keyed.get(entry, key)
@@ -172,7 +172,10 @@ class Store:
         )  # fmt: skip
 
     def read_snapshot(self, file: str, size: int, crc: int) -> Model:
-        """The model of a snapshot. Raises Damaged where the file is not what was written, or cannot be loaded."""
+        """Return the model of a snapshot.
+
+        Raises Damaged where the file is not what was written, or cannot be loaded.
+        """
         try:
             content = (self.files / file).read_bytes()
         except OSError as error:
@@ -219,7 +222,7 @@ class Store:
         self.news.append((kind, {"model": entry.name, "at": at, **body}))
 
     def write_pending(self, at: float) -> None:
-        """What waits for a transaction: answers, notes, keyed models that gave way."""
+        """Write what waits for a transaction: answers, notes, keyed models that left memory."""
         for seq in self.doomed:
             self.log.refuse(seq)
         for source in self.rewound:
@@ -232,7 +235,7 @@ class Store:
             self.keyed.write_leaving(at)
 
     def pending_written(self) -> None:
-        """That transaction is on the disk."""
+        """Note that the transaction of `write_pending` is on the disk."""
         self.answers.clear()
         self.doomed.clear()
         self.rewound.clear()
@@ -241,7 +244,7 @@ class Store:
             self.keyed.left()
 
     def refresh_snapshots(self, entry: Entry) -> None:
-        """The list of the champion's snapshots that other threads read."""
+        """Set the list of the champion's snapshots that other threads read."""
         found = self.log.select("snapshot", "part = ? order by seq, id", (entry.champion.id,))
         names = (
             "id",

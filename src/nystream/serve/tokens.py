@@ -122,7 +122,7 @@ def _read(path: Path) -> list[Token]:
 
 
 def added(path: Path, role: str, about: str = "") -> str:
-    """A new token, whose hash is added to the file."""
+    """Add the hash of a new token to the file and return the token."""
     if role not in ROLES:
         raise ValueError(f"a role is one of {', '.join(ROLES)}; got {role!r}")
     token = secrets.token_urlsafe(32)

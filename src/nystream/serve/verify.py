@@ -71,7 +71,7 @@ def _check_files(folder: Path, report: Report) -> None:
 
 @contextmanager
 def _copied(folder: Path) -> Iterator[Path]:
-    """A copy of the folder that may be changed; snapshots are links."""
+    """Yield a copy of the folder that may be changed; snapshots are links."""
     place = Path(tempfile.mkdtemp(prefix="nystream-verify-", dir=folder))
     try:
         for name in ("log.db", "log.db-wal", "log.head", "witness", "closed"):

@@ -50,7 +50,7 @@ class WalState:
 
 
 def _coefficients(words: int) -> tuple[Any, Any, Any]:
-    """The checksum is linear: weights of the words in both sums, and the 2 x 2 matrix of the sums before."""
+    """Return the linear checksum: weights of the words in both sums, and the 2 x 2 matrix of the sums before."""
     one, two = np.zeros(words, dtype=np.uint32), np.zeros(words, dtype=np.uint32)
     a, b, c, d = 1, 0, 0, 1  # sums behind the words seen so far (from the end), by the sums before
     for k in range(words - 2, -1, -2):
@@ -63,7 +63,7 @@ def _coefficients(words: int) -> tuple[Any, Any, Any]:
 
 
 def _sums(content: Any, big: bool) -> tuple[Any, Any, Any]:
-    """Of rows of bytes: their shares in both sums, and the matrix that the sums before are multiplied with."""
+    """Return for rows of bytes their shares in both sums, and the matrix that the sums before are multiplied with."""
     words = np.ascontiguousarray(content).view(">u4" if big else "<u4").astype(np.uint32)
     one, two, matrix = _coefficients(words.shape[1])
     with np.errstate(over="ignore"):
@@ -134,7 +134,7 @@ MOST_TAIL = 4096
 
 
 def _guess_page(content: bytes, page: int) -> int:
-    """The size of a page where the header is damaged: that at which the second frame has the salts of the first."""
+    """Guess the size of a page where the header is damaged: with it, the second frame has the salts of the first."""
     for size in (4096, page, *(512 << k for k in range(8))):
         at = HEADER + FRAME + size
         if size >= 512 and content[at + 8 : at + 16] == content[HEADER + 8 : HEADER + 16] != b"":

@@ -89,7 +89,7 @@ def _pack(model: int, seq: int) -> bytes:
 
 
 def _slot(content: bytes, k: int) -> tuple[int, int] | None:
-    """The slot, (0, 0) where nothing was ever written, or None where it is damaged."""
+    """Return the slot, (0, 0) where nothing was ever written, or None where it is damaged."""
     part = content[k * _SLOT.size : (k + 1) * _SLOT.size]
     if not any(part):
         return 0, 0

@@ -79,7 +79,7 @@ class Command:
         """Do it; the answer."""
 
     def apply_in_slices(self, store: Store) -> Slices[Any]:
-        """As `apply`, with pauses in which commands of other models are applied."""
+        """Apply with pauses in which commands of other models are applied."""
         yield from ()
         return self.apply(store)
 
@@ -87,7 +87,7 @@ class Command:
         """Take back what `prepare` changed in memory: nothing of the command was written."""
 
     def execute(self, writer: Writer) -> Any:
-        """Of one that is alone: all of it, with transactions of its own where it needs several."""
+        """Run a command that is alone: all of it, with transactions of its own where it needs several."""
         with writer.store.log.transaction():
             writer.store.write_pending(time.time())
             self.prepare(writer.store)
@@ -274,7 +274,7 @@ class Writer:
         return self._queue.get(timeout=1.0) if wait else self._queue.get_nowait(), True
 
     def _must_wait(self, command: Command) -> bool:
-        """Whether a command has to wait outside of the log, so that a restart does not take too long.
+        """Return whether a command has to wait outside of the log, so that a restart does not take too long.
 
         One command of each model is always let in: a light model never waits for a heavy one.
         """
@@ -406,7 +406,7 @@ class Writer:
             return self._explain(error, command)
 
     def _explain(self, error: Exception, command: Command) -> Refusal:
-        """The answer to a command that failed; a model of which something on the disk is damaged is quarantined."""
+        """Return the answer to a command that failed; a model with damage on the disk is quarantined."""
         if isinstance(error, Damaged) and command.entry is not None:
             self.store.quarantine(command.entry, str(error))
             return Refusal(409, f"model {command.entry.name!r} is quarantined: {error}")
@@ -458,7 +458,7 @@ class Writer:
         self._next_turn = time.monotonic() + TURN
 
     def _last(self, *, snapshots: bool = True) -> None:
-        """Everything is learnt; leave snapshots behind, so that the next start has nothing to repeat."""
+        """Leave snapshots behind when everything is learnt, so that the next start has nothing to repeat."""
         self._refuse_rest()
         if not self._is_late:
             self.checkpoints.close()
@@ -496,7 +496,7 @@ class Writer:
         self._tell([(command.future, Refusal(503, text, {"Retry-After": "5"})) for command in waiting])
 
     def _die(self, error: BaseException) -> None:
-        """The disk failed, or we did: be not ready, then be gone; a restart finds all that was acknowledged."""
+        """Stop after a failure of the disk or of this program; a restart finds all that was acknowledged."""
         logger.critical("the writer stopped, the server ends: %s", error, exc_info=error)
         self._fail()
         time.sleep(0.2)  # for one look at /readyz

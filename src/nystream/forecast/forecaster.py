@@ -200,7 +200,7 @@ class Forecaster(Params):
                 ahead = None if rows is None else rows[t + 1 : t + 1 + self.horizon]
                 self._take(float(labels[t]), None if rows is None else rows[t], times[t], ahead)
                 out[t] = self._engine.forecast()
-        except ValueError:
+        except (ValueError, TypeError):
             if before is not None:
                 self._return_to(before)
             raise

@@ -283,7 +283,7 @@ class Ridges(Member):
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.A_, self.b_, self.theta_, self.spread_, self.residuals_, self.labels_)
+        arrays = (self.A_, self._product, self.b_, self.theta_, self.spread_, self.residuals_, self.labels_)
         return sum(a.nbytes for a in arrays) + 3 * self.growth_.nbytes
 
 

@@ -79,7 +79,15 @@ def no_shifts(own: inputs.InputDetector, *_: Any) -> list[inputs.Shift]:
 def flat_line(own: mixture.Mixture, inputs_: mixture.Inputs, *labels: Any) -> tuple[np.ndarray, ...]:
     """Members of the mixture, with what the incumbent predicts in place of the line."""
     members = list(targets_of(own, inputs_, *labels))
-    members[2 if own.has_candidate else 1] = members[0]
+    members[3 if own.has_candidate else 1] = members[0]
+    return tuple(members)
+
+
+def without_stack(own: mixture.Mixture, inputs_: mixture.Inputs, *labels: Any) -> tuple[np.ndarray, ...]:
+    """Members of the mixture of targets, with what the candidate predicts in place of the stack."""
+    members = list(targets_of(own, inputs_, *labels))
+    if own.has_candidate:
+        members[2] = members[1]
     return tuple(members)
 
 
@@ -107,6 +115,7 @@ OFF: dict[str, Callable[[], Any]] = {
     "odds by how large losses are": lambda: patch.object(succession, "odds", lambda *_: hedge.HEDGE.odds),
     "steady experts begin hedges": lambda: patch.object(handler, "stronger", first_alone),
     "usual squares": lambda: patch.object(mixture.Mixture, "start", without_usual),
+    "stack of incumbent and candidate": lambda: patch.object(mixture.Mixture, "_targets_of", without_stack),
     "few-row ridge around the last rows": lambda: patch.object(succession, "centred", lambda where, _: where),
     "few-row ridge": lambda: patch.object(pipeline, "MOST_FEW", 1),
     "line": lambda: patch.object(mixture.Mixture, "_targets_of", flat_line),

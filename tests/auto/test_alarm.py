@@ -18,6 +18,7 @@ from nystream.auto.drift.mixture import Inputs, Mixture
 from nystream.auto.drift.promotion import advantage, verdict
 from nystream.auto.drift.records import CAUSES, OUTCOMES, Alarm, Records, describe_columns, own_columns
 from nystream.auto.rows import Rows
+from nystream.solvers.stacker import SoftmaxStacker
 from oracles import changes as oracle
 
 
@@ -153,10 +154,15 @@ def test_the_mixture_of_classes_equals_its_definition(K, young):
     Z = np.clip((X - WHERE[0]) / WHERE[1], -5, 5)
     few_row_ridge = np.maximum(oracle.few(Z, (labels[:, None] == np.arange(K)) - 1 / K, 50, 1.7 * 3, 0.3) + 1 / K, 0.02)
     few_row_ridge /= few_row_ridge.sum(axis=1, keepdims=True)
-    shares, first = (np.full(3, 1 / 3), 10) if young else (np.full(2, 1 / 2), 100)
+    stack = SoftmaxStacker([(0.998, 1.0)])
+    stack.start(2, K)
+    shares, first = (np.full(4, 1 / 4), 10) if young else (np.full(2, 1 / 2), 100)
     for t in range(120):
-        candidate = [np.exp(new[t])] if young else []
-        members = np.stack([np.exp(old[t]), *candidate, few_row_ridge[t]])
+        F = 0.5 * np.stack([old[t], new[t]])
+        F = F[:, 1:] - F[:, :1] if K == 2 else F - F.mean(axis=1, keepdims=True)
+        stacked = stack.run(F[None], labels[t : t + 1].astype(float))[0, 0]
+        both = [np.exp(new[t]), stacked] if young else []
+        members = np.stack([np.exp(old[t]), *both, few_row_ridge[t]])
         assert_allclose(np.exp(P[t]), shares @ members, rtol=1e-9)
         shares = oracle.followed(shares, -np.log(np.maximum(members[:, labels[t]], 1e-6)), t, first)
     assert_allclose(np.exp(P).sum(axis=1), 1.0)

@@ -49,31 +49,38 @@ def alarms(x, *, classes=False, falls_from=None, reach=1700, window=2000, least=
 
 
 class Targets:
-    """Mixture of incumbent, candidate, a line of the incumbent's core, and a few-row ridge."""
+    """Mixture of incumbent, candidate, a stack of both, a line of the incumbent's core, and a few-row ridge."""
 
     def __init__(self, labels, young):
         self.m, self.s2, self.young = labels.mean(), labels.var(), young
-        self.lines, self.line = [], np.zeros(2)
-        self.shares = np.full(4, 1 / 4) if young else np.full(3, 1 / 3)
+        self.rows, self.w, self.lines, self.line = [], np.array([0.0, 1.0]), [], np.zeros(2)
+        self.shares = np.full(5, 1 / 5) if young else np.full(3, 1 / 3)
         self.powers, self.n = None, 0
 
     def step(self, old, young, core, few_row_ridge, y):
         s = np.sqrt(self.s2)
-        new = [young] if self.young else []
-        members = np.array([old, *new, self.m + s * (self.line @ [1.0, (core - self.m) / s]), few_row_ridge])
+        both = [young, self.m + self.w @ [old - self.m, young - self.m]] if self.young else []
+        members = np.array([old, *both, self.m + s * (self.line @ [1.0, (core - self.m) / s]), few_row_ridge])
         predicted = self.shares @ members
         losses = (members - y) ** 2
         self.powers = losses if self.powers is None else 0.95 * self.powers + 0.05 * losses
         self.shares = followed(self.shares, losses / (2 * self.powers.min()), self.n, 10 if self.young else 100)
         self.n += 1
+        self.rows.append((old - self.m, young - self.m, y - self.m))
+        if self.n % 10 == 0:
+            B = np.array(self.rows)
+            c = 0.998 ** (10 * ((self.n - 1 - np.arange(self.n)) // 10))
+            A, b = (B[:, :2].T * c) @ B[:, :2], (B[:, :2].T * c) @ B[:, 2]
+            self.w = np.linalg.solve(A + self.s2 * np.eye(2), b + self.s2 * np.array([0.0, 1.0]))
         self.lines.append((1.0, (core - self.m) / s, (y - self.m) / s))
         B, c = np.array(self.lines), 0.998 ** (self.n - 1 - np.arange(self.n))
         self.line = np.linalg.solve((B[:, :2].T * c) @ B[:, :2] + np.eye(2), (B[:, :2].T * c) @ B[:, 2])
         return predicted
 
     def carried(self):
-        """The part of the next prediction that is the old one's: its own and the line's."""
-        return self.shares[0] + self.shares[2]
+        """The part of the next prediction that is the old one's: its own, the line's, and its part of the stack's."""
+        part = abs(self.w[0]) / np.abs(self.w).sum()
+        return self.shares[0] + self.shares[3] + part * self.shares[2]
 
 
 def few(Z, T, most, width, ridge):

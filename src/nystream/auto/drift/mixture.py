@@ -12,20 +12,21 @@ from nystream._core.auto.stack import moving_rounds
 from nystream.auto.drift.few_row_ridge import FewRowRidge
 from nystream.runtime.params import Params
 from nystream.runtime.types import Array
-from nystream.solvers.stacker import ROUNDING, RidgeStacker
+from nystream.solvers.stacker import ROUNDING, RidgeStacker, SoftmaxStacker
 
 __all__ = ["Correction", "Inputs", "Mixture"]
 
 KEEP, RIDGE = 0.998, 1.0
-"""Of the line: what a row keeps of its weight per row, and the ridge."""
+"""Of the stack: what a row keeps of its weight per row, and the ridge, which draws the stack to the candidate."""
 FIRST_AGE = (100, 10)
 """Shares begin as if so many rows had been mixed, without and with a candidate; with more rows they move less."""
 RATE = 0.05
 """Rate of the running means of squared losses."""
+TINY = 1e-300
 EXACT = 1e-12
 """Losses count as at least this part of the labels' variance when likelihoods are compared."""
 LEAST = 1e-6
-"""Probabilities below this count as this in losses."""
+"""Probabilities below this count as this in losses and in the stack."""
 
 
 class Correction(RidgeStacker):
@@ -34,6 +35,8 @@ class Correction(RidgeStacker):
     total: ClassVar[float] = 0.0
 
     def run(self, F: Array, Y: Array, weights: Array | None = None) -> Array:
+        if self.block > 1:
+            return super().run(F, Y, weights)
         known = (self.weights_, self.gram_, self.sums_, self._decay, self._lam, self.total, ROUNDING)
         return moving_rounds(F, Y, *known, weights)
 
@@ -56,11 +59,11 @@ class Inputs(NamedTuple):
 class Mixture(Params):
     """Mixes several members by their losses.
 
-    - The incumbent and the candidate.
+    - The incumbent, the candidate, and a stack of both, whose weights are updated every 10 rows.
     - For targets a line: a slope times the prediction of the incumbent's experts that never forget, plus a constant.
       Both begin at 0 and are updated at every row. It helps where a sensor is replaced or a sign turns.
     - A `FewRowRidge`.
-    - A recalled model, if there is one.
+    - A recalled model, if there is one. It also takes the incumbent's place in the stack.
 
     Shares follow the members' losses (`nystream._core.auto.drift.fading_shares`): for each target by itself, for all
     classes together. Predictions are those of `Auto`: targets, or logarithms of probabilities.
@@ -76,6 +79,7 @@ class Mixture(Params):
         Whether there is a recalled model.
     """
 
+    stack_: Correction | SoftmaxStacker | None
     line_: Correction | None
     few_row_: FewRowRidge
     shares_: Array
@@ -98,9 +102,14 @@ class Mixture(Params):
         `usual`: (K,) mean squared losses before the change, which running means begin with. With None they begin with
         the first loss. After a change that loss is far above the loss of a right member, so shares would hardly move.
         """
-        groups, members = (1, 2) if self.classes else (outputs, 3)
-        members += self.has_candidate + self.recalled
-        self.line_ = None
+        groups, members = (
+            1 if self.classes else outputs,
+            2 + 2 * self.has_candidate + (not self.classes) + self.recalled,
+        )
+        self.stack_ = self.line_ = None
+        if self.has_candidate:
+            self.stack_ = SoftmaxStacker([(KEEP, RIDGE)]) if self.classes else Correction([(KEEP, RIDGE)])
+            self.stack_.start(2, outputs)
         if not self.classes:
             self.line_ = Correction([(KEEP, RIDGE)], block=1)
             self.line_.start(2, outputs)
@@ -129,7 +138,12 @@ class Mixture(Params):
             return inputs.old, np.empty((0, len(self.shares_)))
         if self.classes:
             labels = np.ascontiguousarray(Y[:, 0])
-            predictions = _classes_of(inputs, self.few_row_.run(inputs.X, Y, weights))
+            members = [np.exp(inputs.old)]
+            if inputs.candidate is not None and self.stack_ is not None:
+                stacked = self.stack_.run(_scores(_known(inputs), inputs.candidate), labels, weights)[:, 0]
+                members += [np.exp(inputs.candidate), stacked]
+            members += [self.few_row_.run(inputs.X, Y, weights)]
+            predictions = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
             right = np.take_along_axis(predictions, labels.astype(np.intp)[:, None, None], axis=2)
             losses = np.ascontiguousarray(-np.log(np.maximum(right, LEAST)).transpose(0, 2, 1))
             shares = fading_shares(losses, self.shares_, self.powers_, self.age_, 0.0, weights)
@@ -165,7 +179,14 @@ class Mixture(Params):
     def predict(self, inputs: Inputs) -> tuple[Array, Array]:
         """Predict rows whose labels are not known. Pure."""
         if self.classes:
-            predictions = _classes_of(inputs, self.few_row_.predict(inputs.X))
+            members = [np.exp(inputs.old)]
+            if inputs.candidate is not None and self.stack_ is not None:
+                members += [
+                    np.exp(inputs.candidate),
+                    self.stack_.predict(_scores(_known(inputs), inputs.candidate))[:, 0],
+                ]
+            members += [self.few_row_.predict(inputs.X)]
+            predictions = np.stack(members if inputs.recalled is None else [*members, np.exp(inputs.recalled)], axis=1)
         else:
             predictions = together(self._targets_of(inputs), *inputs.old.shape)
         shares = np.broadcast_to(self.shares_, (len(inputs.old), *self.shares_.shape))
@@ -174,9 +195,16 @@ class Mixture(Params):
     def carried(self) -> float:
         """Return the incumbent's part of the next prediction, the mean over targets.
 
-        It is its own share and that of the line.
+        It is its own share, that of the line, and a part of the stack's share by the sizes of the stack's weights.
         """
-        return float((self.shares_ * self._of_old).sum(axis=1).mean())
+        assert self.stack_ is not None
+        weights = self.stack_.weights_[:, :2] if self.classes else self.stack_.weights_[0] + (0.0, 1.0)
+        sizes = np.abs(weights)
+        part = sizes[:, 0] / np.maximum(sizes.sum(axis=1), TINY)
+        shares = self.shares_
+        line = 0.0 if self.line_ is None else shares[:, 3]
+        stacked = 0.0 if self.recalled else part * shares[:, 2]
+        return float((shares[:, 0] + stacked + line).mean())
 
     def part(self) -> None:
         """Go on without the recalled model."""
@@ -186,6 +214,8 @@ class Mixture(Params):
 
     def grow(self, outputs: int) -> None:
         """Add classes."""
+        if isinstance(self.stack_, SoftmaxStacker):
+            self.stack_.grow(outputs)
         self.few_row_.grow(outputs)
         self.shift_, self.scale_ = np.zeros(outputs), np.ones(outputs)
 
@@ -198,8 +228,10 @@ class Mixture(Params):
         A, B, C, D = (self._standardised(V) for V in (inputs.old, inputs.candidate, inputs.core, inputs.recalled))
         assert A is not None and C is not None and self.line_ is not None  # noqa: PT018
         members = [A]
-        if B is not None:
-            members += [B]
+        if B is not None and self.stack_ is not None:
+            both = together((A if D is None else D, B), *B.shape)
+            stacked = self.stack_.predict(both) if T is None else self.stack_.run(both, T - B, weights)
+            members += [B, B + stacked[:, 0]]
         lines, X = together((1.0, C), *C.shape), inputs.X
         line = self.line_.predict(lines) if T is None else self.line_.run(lines, T, weights)
         members += [line[:, 0], self.few_row_.predict(X) if T is None else self.few_row_.run(X, T, weights)]
@@ -220,18 +252,22 @@ class Mixture(Params):
 
     @property
     def nbytes(self) -> int:
-        line = 0 if self.line_ is None else self.line_.nbytes
-        return self.few_row_.nbytes + line + 2 * self.shares_.nbytes + 2 * self.shift_.nbytes
+        parts = (self.stack_, self.line_, self.few_row_)
+        return sum(part.nbytes for part in parts if part is not None) + 2 * self.shares_.nbytes + 2 * self.shift_.nbytes
 
 
 @cache
 def _parts_of_old(has_candidate: bool, recalled: bool, line: bool) -> Array:
-    """Return (M,) which members are the incumbent's: itself and the line."""
-    return np.array([1.0, *[0.0] * has_candidate, *[1.0] * line, 0.0, *[0.0] * recalled])
+    """Return (M,) which part of each member is the incumbent's: half of the stack and all of the line."""
+    stacked = [0.0, 0.0 if recalled else 0.5] if has_candidate else []
+    return np.array([1.0, *stacked, *([1.0] if line else []), 0.0, *([0.0] if recalled else [])])
 
 
-def _classes_of(inputs: Inputs, few_row_ridge: Array) -> Array:
-    """Return the members' probabilities (n, M, K)."""
-    before = [np.exp(P) for P in (inputs.old, inputs.candidate) if P is not None]
-    after = [] if inputs.recalled is None else [np.exp(inputs.recalled)]
-    return np.stack([*before, few_row_ridge, *after], axis=1)
+def _known(inputs: Inputs) -> Array:
+    """Return the predictions that the candidate is stacked with."""
+    return inputs.old if inputs.recalled is None else inputs.recalled
+
+
+def _scores(old: Array, candidate: Array) -> Array:
+    F = 0.5 * np.maximum(np.stack([old, candidate], axis=1), np.log(LEAST))
+    return F[..., 1:] - F[..., :1] if F.shape[2] == 2 else F - F.mean(axis=2, keepdims=True)

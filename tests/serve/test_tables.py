@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
 pytest.importorskip("orjson")
 
 from serving import Running, after_a_crash
@@ -13,6 +13,7 @@ from nystream.data import schema
 from nystream.model.building import build
 from nystream.registry import LEARNERS
 from nystream.serve import Retention, learning
+from nystream.serve.arrow import ARROW
 from nystream.serve.refusals import Refusal
 from nystream.streams.tabular import open_tables
 
@@ -177,6 +178,14 @@ def test_csv_is_read_as_the_command_line_reads_it(server, tmp_path, text):
 def test_columns_of_one_name_and_rows_without_a_header_are_read_as_on_the_command_line(server):
     found, _ = learnt_from(server, "doubled", "x,x,y\n1,2,3.5\n2,3,4\n", {"target": "y"})
     assert list(found["columns"]) == ["x", "x.2"]
+    doubled = pa.Table.from_arrays([pa.array([1.0, 2.0])] * 2 + [pa.array([3.5, 4.0])], names=["x", "x", "y"])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, doubled.schema) as writer:
+        writer.write_table(doubled)
+    server.create("doubled-arrow", {"target": "y"})
+    status, answer = server.call("POST", "/models/doubled-arrow/learn", sink.getvalue().to_pybytes(), kind=ARROW[0])
+    assert (status, answer.get("row")) == (200, 2), answer
+    assert list(server.call("GET", "/models/doubled-arrow")[1]["schema"]["columns"]) == ["x", "x.2"]
     server.create("headless", NUMBERS)
     path = "/models/headless/learn?label=2&weight=3"
     status, answer = server.call("POST", path, b"1,2,3.5,1\n2,3,4.5,2\n", kind="text/csv")

@@ -15,6 +15,8 @@ from nystream.registry import LEARNERS
 from nystream.serve import Retention, learning
 from nystream.serve.arrow import ARROW
 from nystream.serve.refusals import Refusal
+from nystream.serve.row_formats import decoded
+from nystream.serve.settings import Limits
 from nystream.streams.tabular import open_tables
 
 
@@ -213,6 +215,9 @@ def test_classes_in_csv_are_numbers_where_the_model_has_numbers(server):
     [
         (b"a,b,y\n", "has a header but no rows"),
         (b"a,b,y\n1,2\n", "body:2: has 2 fields, expected 3"),
+        (b"a,b,y\n1,2,3\n1,2\n", "body:3: has 2 fields, expected 3"),  # nothing of a torn body is learnt
+        (b"a,b,y\n1,2,3\n1,x,3\n1,2\n", "body:4: has 2 fields, expected 3"),
+        (b'a,b,y\n1,2,3\n1,"2,3\n', "body:3: a quoted field is not closed"),
         (b'a,b,y\n1,"2,3\n', "a quoted field is not closed"),
         (b"a,b,y\n1,\xff,3\n", "body is not UTF-8 text"),
         (b"a,b,y\n1,two,3\n", "row 0: column 'b' is 'two', which is no finite number"),
@@ -228,3 +233,15 @@ def test_csv_that_cannot_be_read_is_refused_in_one_sentence(server, body, text):
     status, answer = server.call("POST", "/models/csv-bad/learn", body, kind="text/csv")
     assert status == 422
     assert text in answer["error"]
+    assert server.call("GET", "/models/csv-bad")[1]["champion"]["rows"] == 0
+
+
+def test_a_large_body_of_csv_is_read_whole(server):
+    server.create("csv-large", {**NUMBERS, "learner": "fogd", "settings": {"dim": 4}})
+    lines = [f"{i / 7!r},{i % 5},{i % 3}\n" for i in range(90_000)]
+    for k, text in enumerate(("".join(lines), "".join([*lines[:80_000], '"1,5",2,3\n', *lines[80_000:]]))):
+        found = decoded(
+            "text/csv", b"a,b,y\n" + text.encode(), {}, Limits(), server.service.store.models.find("csv-large").form
+        )
+        assert (found.n, len(found.labels)) == (90_000 + k, 90_000 + k)
+        assert found.table.columns["a"][89_999 + k] in (89_999 / 7, repr(89_999 / 7))

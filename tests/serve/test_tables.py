@@ -188,6 +188,12 @@ def test_columns_of_one_name_and_rows_without_a_header_are_read_as_on_the_comman
     status, answer = server.call("POST", "/models/doubled-arrow/learn", sink.getvalue().to_pybytes(), kind=ARROW[0])
     assert (status, answer.get("row")) == (200, 2), answer
     assert list(server.call("GET", "/models/doubled-arrow")[1]["schema"]["columns"]) == ["x", "x.2"]
+    server.create("others", {name: value for name, value in NUMBERS.items() if name != "learner"})
+    status, answer = server.call("POST", "/models/others/learn", b"x,x,y\n1,2,3\n", kind="text/csv")
+    assert (status, "rows have none of the model's columns ('a', 'b'); they have 'x', 'x.2'" in answer["error"]) == (
+        422,
+        True,
+    )
     server.create("headless", NUMBERS)
     path = "/models/headless/learn?label=2&weight=3"
     status, answer = server.call("POST", path, b"1,2,3.5,1\n2,3,4.5,2\n", kind="text/csv")

@@ -123,7 +123,8 @@ def main() -> int:
             outcome = "silent"
         elif changed:
             outcome = "found, model quarantined"
-            others[f"{len(NAMES) - len(changed)} of {len(NAMES)} models served"] += 1
+            how = "cut off" if "cut off" in text else "flipped"
+            others[f"{file} {how}: {len(NAMES) - len(changed)} of {len(NAMES)} models served"] += 1
         elif found or said:
             outcome = "found, everything served"
         else:

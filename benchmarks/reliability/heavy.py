@@ -32,7 +32,7 @@ class Caller:
     """One connection."""
 
     def __init__(self, port: int) -> None:
-        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
 
     def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         content = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
@@ -85,7 +85,7 @@ def main() -> None:
     given = parser.parse_args()
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as folder:
-        process, port = start(folder)
+        process, port = start(folder, "--timeout", "10min")  # a busy machine may need long for the heavy requests
         try:
             caller = Caller(port)
             caller.call("PUT", "/models/light", LIGHT)

@@ -324,3 +324,20 @@ def test_a_trained_learner_becomes_a_model():
 def test_bad_parameters_are_refused(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "columns", [{"x": "number", "z": "number"}, {"x": "number", "z": "category"}, {"x": "boolean"}]
+)
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_a_parsed_row_is_learnt_like_the_row_itself(columns, task):
+    rng = np.random.default_rng(0)
+    values = {"number": lambda: float(rng.normal()), "category": lambda: str(rng.choice(["a", "b"])), "boolean": bool}
+    plain, parsed = (Model(schema=Schema(columns, "y", task)) for _ in range(2))
+    for i in range(30):
+        row, y = (
+            {name: values[kind]() for name, kind in columns.items()},
+            float(i % 3) if task == "regression" else i % 3,
+        )
+        assert_array_equal(np.array([plain.step(row, y)]), np.array([parsed.step(parsed.parse([row]), y)]))
+    assert plain.to_bytes() == parsed.to_bytes()

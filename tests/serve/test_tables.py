@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
 pytest.importorskip("orjson")
 
 from serving import Running, after_a_crash
@@ -13,7 +13,10 @@ from nystream.data import schema
 from nystream.model.building import build
 from nystream.registry import LEARNERS
 from nystream.serve import Retention, learning
+from nystream.serve.arrow import ARROW
 from nystream.serve.refusals import Refusal
+from nystream.serve.row_formats import decoded
+from nystream.serve.settings import Limits
 from nystream.streams.tabular import open_tables
 
 
@@ -177,6 +180,20 @@ def test_csv_is_read_as_the_command_line_reads_it(server, tmp_path, text):
 def test_columns_of_one_name_and_rows_without_a_header_are_read_as_on_the_command_line(server):
     found, _ = learnt_from(server, "doubled", "x,x,y\n1,2,3.5\n2,3,4\n", {"target": "y"})
     assert list(found["columns"]) == ["x", "x.2"]
+    doubled = pa.Table.from_arrays([pa.array([1.0, 2.0])] * 2 + [pa.array([3.5, 4.0])], names=["x", "x", "y"])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, doubled.schema) as writer:
+        writer.write_table(doubled)
+    server.create("doubled-arrow", {"target": "y"})
+    status, answer = server.call("POST", "/models/doubled-arrow/learn", sink.getvalue().to_pybytes(), kind=ARROW[0])
+    assert (status, answer.get("row")) == (200, 2), answer
+    assert list(server.call("GET", "/models/doubled-arrow")[1]["schema"]["columns"]) == ["x", "x.2"]
+    server.create("others", {name: value for name, value in NUMBERS.items() if name != "learner"})
+    status, answer = server.call("POST", "/models/others/learn", b"x,x,y\n1,2,3\n", kind="text/csv")
+    assert (status, "rows have none of the model's columns ('a', 'b'); they have 'x', 'x.2'" in answer["error"]) == (
+        422,
+        True,
+    )
     server.create("headless", NUMBERS)
     path = "/models/headless/learn?label=2&weight=3"
     status, answer = server.call("POST", path, b"1,2,3.5,1\n2,3,4.5,2\n", kind="text/csv")
@@ -204,6 +221,9 @@ def test_classes_in_csv_are_numbers_where_the_model_has_numbers(server):
     [
         (b"a,b,y\n", "has a header but no rows"),
         (b"a,b,y\n1,2\n", "body:2: has 2 fields, expected 3"),
+        (b"a,b,y\n1,2,3\n1,2\n", "body:3: has 2 fields, expected 3"),  # nothing of a torn body is learnt
+        (b"a,b,y\n1,2,3\n1,x,3\n1,2\n", "body:4: has 2 fields, expected 3"),
+        (b'a,b,y\n1,2,3\n1,"2,3\n', "body:3: a quoted field is not closed"),
         (b'a,b,y\n1,"2,3\n', "a quoted field is not closed"),
         (b"a,b,y\n1,\xff,3\n", "body is not UTF-8 text"),
         (b"a,b,y\n1,two,3\n", "row 0: column 'b' is 'two', which is no finite number"),
@@ -219,3 +239,15 @@ def test_csv_that_cannot_be_read_is_refused_in_one_sentence(server, body, text):
     status, answer = server.call("POST", "/models/csv-bad/learn", body, kind="text/csv")
     assert status == 422
     assert text in answer["error"]
+    assert server.call("GET", "/models/csv-bad")[1]["champion"]["rows"] == 0
+
+
+def test_a_large_body_of_csv_is_read_whole(server):
+    server.create("csv-large", {**NUMBERS, "learner": "fogd", "settings": {"dim": 4}})
+    lines = [f"{i / 7!r},{i % 5},{i % 3}\n" for i in range(90_000)]
+    for k, text in enumerate(("".join(lines), "".join([*lines[:80_000], '"1,5",2,3\n', *lines[80_000:]]))):
+        found = decoded(
+            "text/csv", b"a,b,y\n" + text.encode(), {}, Limits(), server.service.store.models.find("csv-large").form
+        )
+        assert (found.n, len(found.labels)) == (90_000 + k, 90_000 + k)
+        assert found.table.columns["a"][89_999 + k] in (89_999 / 7, repr(89_999 / 7))

@@ -9,6 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from nystream import streams
+from nystream.streams.tabular import TextTables
+from nystream.streams.text import TextBytes
 
 CONTENT = "".join(f"{i},{i * 0.5},{i % 3}\n" for i in range(5000)).encode()
 COMPRESS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
@@ -62,3 +64,19 @@ def test_text_in_another_encoding_is_an_error_that_says_so(tmp_path):
 def test_a_file_that_is_not_there_is_the_usual_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         streams.csv(tmp_path / "absent.csv")
+
+
+def test_text_in_memory_is_read_again_and_again_and_never_unpacked():
+    tables = TextTables(TextBytes(b"a;b\n1,5;x\n2,5;y\n", "body"))
+    for _ in range(2):
+        (table,) = tables.blocks()
+        assert (table.columns, table.marks["a"]) == ({"a": ["1,5", "2,5"], "b": ["x", "y"]}, ",")
+    with pytest.raises(ValueError, match="body is not UTF-8 text"):
+        TextTables(TextBytes(gzip.compress(CONTENT), "body"))
+
+
+def test_columns_that_were_renamed_are_told_to_who_asks():
+    told = []
+    tables = TextTables(TextBytes(b"a,a\n1,2\n", "body"), report=told.append)
+    assert tables.columns == ["a", "a.2"]
+    assert told == ["body: two or more columns have the same name: 'a' is now 'a.2'"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from nystream.data.reading import Table, read
+from nystream.data.reading import Table, read, unique_names
 from nystream.serve.refusals import Refusal
 from nystream.serve.settings import Limits
 
@@ -36,8 +36,9 @@ def from_arrow(body: bytes, limits: Limits) -> Table:
     for column in table.schema:
         if pa.types.is_nested(column.type) or pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
             raise Refusal(422, f"column {column.name[:60]!r} is of type {str(column.type)[:60]}, which is no value")
+    names = unique_names(table.column_names, "body", lambda message: None)  # reported where the model lacks them
     try:
-        found = read(table)
+        found = read(table.rename_columns(names))
     except _FAULTS as error:
         raise Refusal(422, f"the Arrow table cannot be read: {' '.join(str(error).split())}"[:300]) from None
     for name, values in found.columns.items():

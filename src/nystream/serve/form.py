@@ -131,11 +131,17 @@ class Form:
 
     def _parse(self, rows: Any, unknown: Callable[[list[str]], None]) -> Batch:
         """The rows parsed: from here to the learner, and in every replay, no cell is converted again."""
-        batch = self.schema.parse(rows, report=unknown)
+        batch = self.schema.parse(rows, report=unknown, report_missing=self._refuse_strangers)
         batch.places = None  # they are for the messages of this request
         if batch.numbers is not None:
             batch.numbers = np.ascontiguousarray(batch.matrix())
         return batch
+
+    def _refuse_strangers(self, table: Table) -> None:
+        """Refuse rows that have none of the model's columns."""
+        if table.named and table.n and not any(name in table.columns for name in self.names):
+            names, there = (", ".join(map(repr, list(found)[:20])) or "none" for found in (self.names, table.columns))
+            raise ValueError(f"rows have none of the model's columns ({names}); they have {there}")
 
     def _check_missing(self, rows: LoggedRows) -> None:
         if self.missing:

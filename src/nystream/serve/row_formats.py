@@ -204,18 +204,29 @@ def _from_csv(body: bytes, limits: Limits, form: Form | None) -> Table:
             raise Refusal(422, f"{len(tables.columns)} columns are more than {limits.columns}")
         if form is not None:
             tables.numbers = form.plain_numbers
-        found = next(tables.blocks(limits.rows + 1), None)
+        parts = _take_rows(tables, limits.rows)
     except (ValueError, OSError) as error:
         raise Refusal(422, f"the CSV cannot be read: {one_line(error)}") from None
-    if found is None:
+    if not parts:
         raise Refusal(422, "there are no rows")
-    if found.n > limits.rows:
-        raise Refusal(413, f"the CSV has more than the {limits.rows} rows that one request may have")
+    found = Table.joined(parts)
     for name, values in found.columns.items():
         for i, value in enumerate(values) if isinstance(values, list) else ():
             if value is not None and len(value) > limits.text:
                 _check_value(value, i, name, limits)
-    return Table(found.columns, found.n, found.named, found.kinds, None, found.marks)
+    return found
+
+
+def _take_rows(tables: TextTables, most: int) -> list[Table]:
+    """All blocks of a table without their places; a Refusal where there are more rows."""
+    parts: list[Table] = []
+    rows = 0
+    for part in tables.blocks(most + 1):  # to the end: a row that cannot be read comes after the block before it
+        rows += part.n
+        if rows > most:
+            raise Refusal(413, f"the CSV has more than the {most} rows that one request may have")
+        parts.append(Table(part.columns, part.n, part.named, part.kinds, None, part.marks))
+    return parts
 
 
 def _ignore(message: str) -> None:

@@ -90,6 +90,17 @@ def test_the_readme_repeats_the_figures_of_the_results():
     results = ROOT / "benchmarks" / "results"
     (better,) = re.findall(r"Vowpal Wabbit on (\d+ of \d+) streams", TEXT)
     assert f"every other library and baseline on {better} streams" in (results / "peers.md").read_text(encoding="utf-8")
+    peers = json.loads((results / "peers.json").read_text())["streams"].values()
+    rates = [float(f"{one['found']['Auto']['rows/s']:.2g}") for one in peers]
+    assert f"{min(rates):,.0f} to {max(rates):,.0f} rows per second" in TEXT
+    streams = json.loads((results / "boosters.json").read_text())["streams"].values()
+    ratios = {
+        part: [one["Auto"][part] / min(v[part] for k, v in one.items() if k != "Auto" and part in v) for one in streams]
+        for part in ("all rows", "last third")
+    }
+    assert f"best booster on {sum(r < 1 for r in ratios['all rows'])} of {len(streams)} streams" in TEXT
+    behind = [r for r in ratios["last third"] if r > 1]
+    assert f"higher on {len(behind)} of {len(streams)}, by up to {100 * (max(behind) - 1):.1f}%" in TEXT
     series = json.loads((results / "forecast.json").read_text())["accuracy"]
     (line,) = re.findall(r"^- \*\*Forecasts.*", TEXT, re.MULTILINE)
     sentences = "the lowest mean absolute error on {} series", "the lowest root mean squared error on {}."

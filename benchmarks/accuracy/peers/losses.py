@@ -38,8 +38,8 @@ def losses(results: dict[str, Any], folder: Path) -> Lines:
         "- Later rows: the first 80% of the rows are learnt, the last 20% are predicted without labels "
         "(`python benchmarks/accuracy/later_rows.py`: six streams, three tables, LightGBM and HistGradientBoosting).",
         "- Refitted boosters: LightGBM, CatBoost and XGBoost, fitted again every 1,000 rows "
-        "(`python benchmarks/accuracy/boosters.py`: twelve streams; `boosters.json` in this folder says what was measured "
-        "when).",
+        "(`python benchmarks/accuracy/boosters.py`: twelve streams; `boosters.json` in this folder says what was "
+        "measured when).",
         "- Forecasts: errors relative to the seasonal naive forecast (`python benchmarks/accuracy/forecast.py`: seven "
         "series; `forecast.md` in this folder has all figures).",
         "- Drift: `python docs/make_picture.py` compares Auto with seven regressors of river and with refitted "

@@ -347,6 +347,8 @@ class Steady(Params):
     judged_: int = 0
     """Number of judged rows so far, of which `held_` has one in `stride_`."""
     stride_: int = 1
+    since_: int = 0
+    """Judged rows when the present incumbent was first judged, until it predicts alone; 0 for the first incumbent."""
     error_: float
     """Running mean of the mixture's squared errors, in standardised units; nan before the first."""
     numbers_: Array
@@ -377,7 +379,8 @@ class Steady(Params):
         else:
             self.noise_ = ResidualQuantiles(self.window)
             self.noise_.start(d, outputs)
-        self.held_, self.judged_, self.stride_ = None if self.classes else self._new_ring(d), 0, 1
+        self.held_ = None if self.classes else self._new_ring(d)
+        self.judged_, self.stride_, self.since_ = 0, 1, 0
         self.error_ = np.nan
         self.count_ = 0
         self._empty(d)
@@ -514,11 +517,22 @@ class Steady(Params):
                 self.held_.extend(kept)
                 self.stride_ *= 2
 
+    def _forget_predecessor(self) -> None:
+        """Drop the residuals of the incumbent before, once its successor predicts alone and has enough of its own."""
+        assert self.held_ is not None
+        own = (self.judged_ - self.since_) // self.stride_
+        if self.since_ and not self._others and own >= FEWEST:
+            kept = self.held_.last(own).copy()
+            self.held_ = Ring(self.held_.capacity, self.held_.d)
+            self.held_.extend(kept)
+            self.judged_, self.stride_, self.since_ = own, 1, 0
+
     def _learn_noise(self) -> None:
         """Learn the quantiles anew from the residuals that are held, in random order: the sizes of the very last ones
         tell of the next rows and not of later ones."""
         if self.noise_ is None or self.held_ is None or not len(self.held_):
             return
+        self._forget_predecessor()
         used = self.held_.rows[-max(FEWEST, round(LATER * len(self.held_))) :]
         rows = np.random.default_rng(self.count_).permutation(used)
         K = self.outputs_
@@ -563,10 +577,10 @@ class Steady(Params):
     # -- snapshots and the long memory -------------------------------------------------------------------------------
     def _take(self, old: Ensemble) -> None:
         """Take snapshots of all ensembles."""
-        self._learn_noise()
         self._settle(old)
         if self.memory_ is not None and self.memory_.judge_.share_ < DROPPED:
             self.memory_, self.judge_.share_ = None, 1.0
+        self._learn_noise()
         if self.line_ is not None:
             self.line_.solve()
         for judge, ensemble in self._members(old):
@@ -581,6 +595,8 @@ class Steady(Params):
         if self.judge_.snapshot_ is None:
             self.judge_.take(old, WEIGHTS * self.memory)
             self.judge_.share_ = ADMITTED
+            if leaving is not None:
+                self.since_ = max(1, self.judged_)
         judges = [judge for judge, _ in self._members(old)]
         total = sum(judge.share_ for judge in judges) or 1.0
         for judge in judges:
@@ -633,7 +649,8 @@ class Steady(Params):
             self.line_.widen(d)
         if self.noise_ is not None:
             self.noise_.widen(d)
-            self.held_, self.judged_, self.stride_ = self._new_ring(d), 0, 1
+            self.held_ = self._new_ring(d)
+            self.judged_, self.stride_, self.since_ = 0, 1, 0
         self.rows_ = np.pad(self.rows_, ((0, 0), (0, d - self.rows_.shape[1])), constant_values=np.nan)
         self._again(old)
 

@@ -347,8 +347,10 @@ class Steady(Params):
     judged_: int = 0
     """Number of judged rows so far, of which `held_` has one in `stride_`."""
     stride_: int = 1
-    since_: int = 0
-    """Judged rows when the present incumbent was first judged, until it predicts alone; 0 for the first incumbent."""
+    failed_: int = -1
+    """Number of judged rows at the change point after which a candidate replaced the incumbent, and `won_`, when it had
+    the larger share: residuals between them are those of a model that failed. -1: none."""
+    won_: int = -1
     error_: float
     """Running mean of the mixture's squared errors, in standardised units; nan before the first."""
     numbers_: Array
@@ -380,7 +382,7 @@ class Steady(Params):
             self.noise_ = ResidualQuantiles(self.window)
             self.noise_.start(d, outputs)
         self.held_ = None if self.classes else self._new_ring(d)
-        self.judged_, self.stride_, self.since_ = 0, 1, 0
+        self.judged_, self.stride_, self.failed_, self.won_ = 0, 1, -1, -1
         self.error_ = np.nan
         self.count_ = 0
         self._empty(d)
@@ -451,6 +453,11 @@ class Steady(Params):
 
     def replace(self, before: Ensemble, old: Ensemble) -> None:
         """Note that a candidate, now `old`, replaced the incumbent `before`: its judge begins without a share."""
+        last = int(self.numbers_[0]) - 1 if len(self.numbers_) else self.count_
+        began = max(0, self.judged_ - _sampled(last) + _sampled(self.count_ - old.count_))
+        if self.failed_ < 0 or began > self.failed_ + PERIOD:  # else two changes in short time count as one
+            self.failed_ = began
+        self.won_ = -1
         if self.leaving_ is None:
             self.leaving_ = LongMemory()
             self.leaving_.start(before, self.judge_, ROOM * self.memory)
@@ -500,6 +507,8 @@ class Steady(Params):
         if spread is not None:
             w = np.ones(len(P)) if rows.w is None else rows.w
             self._hold(np.hstack([rows.X, P, rows.Y - P, spread, w[:, None]]))
+            if self.failed_ >= 0 and self.won_ < 0 and self.judge_.share_ > 0.5:
+                self.won_ = self.judged_
         if self.recalibration_ is not None:
             self.recalibration_.run(np.log(P), np.ascontiguousarray(rows.Y[:, 0]), rows.w)
 
@@ -517,22 +526,24 @@ class Steady(Params):
                 self.held_.extend(kept)
                 self.stride_ *= 2
 
-    def _forget_predecessor(self) -> None:
-        """Drop the residuals of the incumbent before, once its successor predicts alone and has enough of its own."""
+    def _forget_failure(self) -> None:
+        """Drop the residuals between a change point and the row from which the promoted ensemble predicts."""
         assert self.held_ is not None
-        own = (self.judged_ - self.since_) // self.stride_
-        if self.since_ and not self._others and own >= FEWEST:
-            kept = self.held_.last(own).copy()
-            self.held_ = Ring(self.held_.capacity, self.held_.d)
-            self.held_.extend(kept)
-            self.judged_, self.stride_, self.since_ = own, 1, 0
+        if self.won_ < 0:
+            return
+        n, last = len(self.held_), (self.judged_ - 1) // self.stride_ * self.stride_
+        numbers = last - self.stride_ * np.arange(n)[::-1]
+        kept = self.held_.rows[(numbers < self.failed_) | (numbers >= self.won_)]
+        self.held_ = Ring(self.held_.capacity, self.held_.d)
+        self.held_.extend(kept)
+        self.failed_ = self.won_ = -1
 
     def _learn_noise(self) -> None:
         """Learn the quantiles anew from the residuals that are held, in random order: the sizes of the very last ones
         tell of the next rows and not of later ones."""
         if self.noise_ is None or self.held_ is None or not len(self.held_):
             return
-        self._forget_predecessor()
+        self._forget_failure()
         used = self.held_.rows[-max(FEWEST, round(LATER * len(self.held_))) :]
         rows = np.random.default_rng(self.count_).permutation(used)
         K = self.outputs_
@@ -595,8 +606,6 @@ class Steady(Params):
         if self.judge_.snapshot_ is None:
             self.judge_.take(old, WEIGHTS * self.memory)
             self.judge_.share_ = ADMITTED
-            if leaving is not None:
-                self.since_ = max(1, self.judged_)
         judges = [judge for judge, _ in self._members(old)]
         total = sum(judge.share_ for judge in judges) or 1.0
         for judge in judges:
@@ -650,7 +659,7 @@ class Steady(Params):
         if self.noise_ is not None:
             self.noise_.widen(d)
             self.held_ = self._new_ring(d)
-            self.judged_, self.stride_, self.since_ = 0, 1, 0
+            self.judged_, self.stride_, self.failed_, self.won_ = 0, 1, -1, -1
         self.rows_ = np.pad(self.rows_, ((0, 0), (0, d - self.rows_.shape[1])), constant_values=np.nan)
         self._again(old)
 
@@ -700,6 +709,11 @@ def mixed(found: list[Answers], shares: Array) -> Answers:
         assert one.spread is not None
         square += shares[:, k : k + 1] * (one.spread**2 + (one.P - P) ** 2)
     return Answers(P, np.sqrt(square))
+
+
+def _sampled(rows: int) -> int:
+    """Return how many of the first rows of a stream are judged."""
+    return rows if rows <= ALL else ALL + rows // SAMPLE - ALL // SAMPLE
 
 
 def _group_end(number: int) -> int:

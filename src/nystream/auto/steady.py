@@ -534,6 +534,8 @@ class Steady(Params):
         n, last = len(self.held_), (self.judged_ - 1) // self.stride_ * self.stride_
         numbers = last - self.stride_ * np.arange(n)[::-1]
         kept = self.held_.rows[(numbers < self.failed_) | (numbers >= self.won_)]
+        if len(kept) < FEWEST:
+            return  # later, when there are more
         self.held_ = Ring(self.held_.capacity, self.held_.d)
         self.held_.extend(kept)
         self.failed_ = self.won_ = -1

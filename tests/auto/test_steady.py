@@ -114,6 +114,25 @@ def test_intervals_of_later_rows_know_the_seasons_before_the_last_one():
     assert np.mean((low <= labels) & (labels <= high)) > 0.6  # intervals of the last 3,000 rows alone cover a sixth
 
 
+def test_intervals_after_a_drift_are_those_of_the_new_model():
+    X, y = nystream.streams.friedman(6000, drift="abrupt", at=2500, seed=0)
+    model = Auto()
+    model.run(X[:4500], y[:4500])
+    assert [alarm.outcome for alarm in model.alarms()] == ["promoted"]
+    low, high = model.predict_interval(X[4500:], 0.9)
+    assert 0.85 < np.mean((low <= y[4500:]) & (y[4500:] <= high)) < 0.97  # with residuals of the model before: .998
+    assert np.mean(high - low) < 4.5
+
+
+def test_intervals_stay_finite_after_an_early_drift():
+    X, y = nystream.streams.friedman(1600, drift="abrupt", at=60, seed=0)
+    model = Auto()
+    for i in range(0, 1600, 40):
+        model.run(X[i : i + 40], y[i : i + 40])
+        low, high = model.predict_interval(X[:5], 0.9)
+        assert i < 40 or np.isfinite([low, high]).all()
+
+
 @pytest.mark.parametrize("n", [30, 1200, 5000])
 def test_rows_for_intervals_are_spread_over_the_whole_stream(n, monkeypatch):
     monkeypatch.setattr(module, "HELD", 200)

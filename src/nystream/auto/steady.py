@@ -331,6 +331,10 @@ class Steady(Params):
     judged_: int = 0
     """Number of judged rows so far, of which `held_` has one in `stride_`."""
     stride_: int = 1
+    failed_: int = -1
+    """Number of judged rows at the change point after which a candidate replaced the incumbent, and `won_`, when it had
+    the larger share: residuals between them are those of a model that failed. -1: none."""
+    won_: int = -1
     error_: float
     """Running mean of the mixture's squared errors, in standardised units; nan before the first."""
     waiting_: Array
@@ -357,7 +361,8 @@ class Steady(Params):
         else:
             self.noise_ = ResidualQuantiles(self.window)
             self.noise_.start(d, outputs)
-        self.held_, self.judged_, self.stride_ = None if self.classes else self._new_ring(d), 0, 1
+        self.held_ = None if self.classes else self._new_ring(d)
+        self.judged_, self.stride_, self.failed_, self.won_ = 0, 1, -1, -1
         self.error_ = np.nan
         self.count_ = 0
         self.waiting_ = np.zeros((0, d + self._beside))
@@ -424,6 +429,11 @@ class Steady(Params):
 
     def replace(self, before: Ensemble, old: Ensemble) -> None:
         """Note that a candidate, now `old`, replaced the incumbent `before`: its judge begins without a share."""
+        last = int(self.waiting_[0, 0]) - 1 if len(self.waiting_) else self.count_
+        began = max(0, self.judged_ - _sampled(last) + _sampled(self.count_ - old.count_))
+        if self.failed_ < 0 or began > self.failed_ + PERIOD:  # else two changes in short time count as one
+            self.failed_ = began
+        self.won_ = -1
         if self.leaving_ is None:
             self.leaving_ = LongMemory()
             self.leaving_.start(before, self.judge_, ROOM * self.memory)
@@ -472,6 +482,8 @@ class Steady(Params):
         if spread is not None:
             w = np.ones(len(P)) if rows.w is None else rows.w
             self._hold(np.hstack([rows.X, P, rows.Y - P, spread, w[:, None]]))
+            if self.failed_ >= 0 and self.won_ < 0 and self.judge_.share_ > 0.5:
+                self.won_ = self.judged_
         if self.recalibration_ is not None:
             self.recalibration_.run(np.log(P), np.ascontiguousarray(rows.Y[:, 0]), rows.w)
 
@@ -489,11 +501,26 @@ class Steady(Params):
                 self.held_.extend(kept)
                 self.stride_ *= 2
 
+    def _forget_failure(self) -> None:
+        """Drop the residuals between a change point and the row from which the promoted ensemble predicts."""
+        assert self.held_ is not None
+        if self.won_ < 0:
+            return
+        n, last = len(self.held_), (self.judged_ - 1) // self.stride_ * self.stride_
+        numbers = last - self.stride_ * np.arange(n)[::-1]
+        kept = self.held_.rows[(numbers < self.failed_) | (numbers >= self.won_)]
+        if len(kept) < FEWEST:
+            return  # later, when there are more
+        self.held_ = Ring(self.held_.capacity, self.held_.d)
+        self.held_.extend(kept)
+        self.failed_ = self.won_ = -1
+
     def _learn_noise(self) -> None:
         """Learn the quantiles anew from the residuals that are held, in random order: the sizes of the very last ones
         tell of the next rows and not of later ones."""
         if self.noise_ is None or self.held_ is None or not len(self.held_):
             return
+        self._forget_failure()
         used = self.held_.rows[-max(FEWEST, round(LATER * len(self.held_))) :]
         rows = np.random.default_rng(self.count_).permutation(used)
         K = self.outputs_
@@ -537,10 +564,10 @@ class Steady(Params):
     # -- snapshots and the long memory -------------------------------------------------------------------------------
     def _take(self, old: Ensemble) -> None:
         """Take snapshots of all ensembles."""
-        self._learn_noise()
         self._settle(old)
         if self.memory_ is not None and self.memory_.judge_.share_ < DROPPED:
             self.memory_, self.judge_.share_ = None, 1.0
+        self._learn_noise()
         if self.line_ is not None:
             self.line_.solve()
         for judge, ensemble in self._members(old):
@@ -607,7 +634,8 @@ class Steady(Params):
             self.line_.widen(d)
         if self.noise_ is not None:
             self.noise_.widen(d)
-            self.held_, self.judged_, self.stride_ = self._new_ring(d), 0, 1
+            self.held_ = self._new_ring(d)
+            self.judged_, self.stride_, self.failed_, self.won_ = 0, 1, -1, -1
         before = self.waiting_.shape[1] - self._beside
         missing = np.full((len(self.waiting_), d - before), np.nan)
         self.waiting_ = np.hstack([self.waiting_[:, : 1 + before], missing, self.waiting_[:, 1 + before :]])
@@ -658,6 +686,11 @@ def mixed(found: list[Answers], shares: Array) -> Answers:
         assert one.spread is not None
         square += shares[:, k : k + 1] * (one.spread**2 + (one.P - P) ** 2)
     return Answers(P, np.sqrt(square))
+
+
+def _sampled(rows: int) -> int:
+    """Return how many of the first rows of a stream are judged."""
+    return rows if rows <= ALL else ALL + rows // SAMPLE - ALL // SAMPLE
 
 
 def _group_end(number: int) -> int:

@@ -73,6 +73,8 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=200)
     given = parser.parse_args()
     all_rows, all_partitions = ([int(n) for n in text.split(",")] for text in (given.rows, given.partitions))
+    if len(all_rows) < 2 or len(all_partitions) < 2:
+        parser.error("--rows and --partitions each need two values or more: the costs come from their differences")
     merge, _ = merging(given.features)
     spark = session()
     measured: dict[tuple[int, int], dict[str, float]] = {}

@@ -286,7 +286,8 @@ def _of_model(model: Model, rows: RowSource, table: Any, labels: Any, looks: Seq
     are_numbers = all(look.kind == "number" for look in looks)
     if labels is not None and numeric != are_numbers and _has_labels(labels):
         if schema.task == "regression":
-            _check_labels(rows.name, "regression", labels, numeric=False)
+            remedy = "begin a new model (leave out --initial), because this one predicts numbers"
+            _check_labels(rows.name, "regression", labels, numeric=False, remedy=remedy)
         kinds = ("names", "numbers") if numeric else ("numbers", "names")
         raise ValueError(
             f"the targets of {rows.name} are {kinds[0]}, the classes of the model are {kinds[1]} "
@@ -347,7 +348,7 @@ def _chosen_task(rows: RowSource, table: Any, labels: Any, numeric: bool) -> tup
     return choice
 
 
-def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
+def _check_labels(name: str, task: str, labels: Any, numeric: bool, remedy: str = "say --task classification") -> None:
     """Refuse labels of the wrong kind."""
     if labels is None:
         raise ValueError(f"{name} has no target")
@@ -357,8 +358,7 @@ def _check_labels(name: str, task: str, labels: Any, numeric: bool) -> None:
             names = list(dict.fromkeys(str(v) for v in found if v is not None))
             names = [text for text in names if parse_number(text) is MISFIT] or names
             raise ValueError(
-                f"the targets of {name} are not all finite numbers ({', '.join(names[:5])}): correct them, or say "
-                "--task classification"
+                f"the targets of {name} are not all finite numbers ({', '.join(names[:5])}): correct them, or {remedy}"
             )
         return
     parts = target_columns(labels, len(labels))

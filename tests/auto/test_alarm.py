@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import nystream
 from nystream.auto.drift.detectors import NEVER, RankDetector
 from nystream.auto.drift.few_row_ridge import FewRowRidge
-from nystream.auto.drift.handler import Detectors
+from nystream.auto.drift.handler import DriftHandler
 from nystream.auto.drift.history import Past
 from nystream.auto.drift.inputs import InputDetector, distances, follow_time, location, moved, net_of_time
 from nystream.auto.drift.mixture import Inputs, Mixture
@@ -447,15 +447,15 @@ def test_records_keep_warnings_apart_and_one_that_is_confirmed_is_an_alarm():
 
 
 def test_a_full_refit_starts_the_detector_on_steady_experts_again_and_no_other():
-    detectors = Detectors(False)
-    detectors.start()
+    detectors = DriftHandler(False)
+    detectors.start(None, 1)
     losses = np.random.default_rng(0).exponential(size=200)
     for one in (detectors.loss_, detectors.steady_):
         one.see(losses, 0)
-    detectors.note_refit(0)  # there was none yet
+    detectors._note_refit(0)  # there was none yet
     assert detectors.loss_.count == detectors.steady_.count == 200
-    detectors.note_refit(200)
+    detectors._note_refit(200)
     assert (detectors.loss_.count, detectors.steady_.count) == (200, 0)
     detectors.steady_.see(losses, 200)
-    detectors.note_refit(200)
+    detectors._note_refit(200)
     assert detectors.steady_.count == 200

@@ -531,6 +531,7 @@ def test_intervals_are_unknown_again_after_constant_labels():
     assert (high - low > 2).all()
 
 
+@pytest.mark.filterwarnings("ignore:.* count as missing in predictions")
 def test_a_refused_row_changes_nothing():
     f, times = Forecaster(H), hours(72)
     for i in range(70):

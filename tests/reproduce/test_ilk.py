@@ -62,7 +62,7 @@ def test_a_quick_run_of_the_drifting_gaussians_has_tables_panels_and_remarks() -
     outcome = find("ilk-figure1").run(Setting(quick=True, progress=lambda what, done, total: told.append(what)))
     assert [len(table.rows) for table in outcome.tables] == [4, 14]
     assert len(outcome.panels) == 2
-    assert "robustness" in outcome.remarks[1]
+    assert "robust" in outcome.remarks[1]
     assert set(told) == {"tuned methods"}
 
 

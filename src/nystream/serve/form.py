@@ -76,7 +76,7 @@ class Form:
     def batch(
         self, table: Any, labels: Any, weights: Any, unknown: Callable[[list[str]], None], *, labelled: bool = True
     ) -> LoggedRows:
-        """The rows checked, or a Refusal that names row, column and value. Columns nobody knows go to `unknown`.
+        """Return the checked rows, or raise a Refusal with row, column and value. Columns nobody knows go to `unknown`.
 
         With `labelled` labels are looked for among the columns where none are given.
         """
@@ -96,7 +96,7 @@ class Form:
         return rows
 
     def _quick(self, table: Any, labels: Any, weights: Any) -> LoggedRows | None:
-        """The common request: a few rows, dicts of finite numbers, with plain labels or none at all."""
+        """Return the rows of the common request: a few dicts of finite numbers, with plain labels or none at all."""
         if weights is not None or not isinstance(table, list) or self.task == "novelty":
             return None
         if not 0 < len(table) <= FEW or (isinstance(labels, list) and len(labels) != len(table)):
@@ -130,7 +130,7 @@ class Form:
         return parts[names[0]] if len(names) == 1 else Table(parts, table.n)
 
     def _parse(self, rows: Any, unknown: Callable[[list[str]], None]) -> Batch:
-        """The rows parsed: from here to the learner, and in every replay, no cell is converted again."""
+        """Return the parsed rows: from here to the learner, and in every replay, no cell is converted again."""
         batch = self.schema.parse(rows, report=unknown, report_missing=self._refuse_strangers)
         batch.places = None  # they are for the messages of this request
         if batch.numbers is not None:
@@ -195,7 +195,7 @@ class Form:
         return np.ascontiguousarray(w)
 
     def rows(self, batch: LoggedRows) -> list[dict[str, Any]]:
-        """Rows of a batch as people read them."""
+        """Return the rows of a batch as people read them."""
         columns = [
             values.astype(str).tolist() if values.dtype.kind == "M" else values.tolist()
             for values in batch.inputs.columns.values()
@@ -203,7 +203,7 @@ class Form:
         return [dict(zip(self.names, values, strict=True)) for values in zip(*columns, strict=True)]
 
     def described(self) -> dict[str, Any]:
-        """The form as JSON."""
+        """Return the form as JSON."""
         return {
             "columns": dict(self.schema.columns),
             "target": self.schema.target,

@@ -99,7 +99,7 @@ def made(config: dict[str, Any]) -> Model:
 
 
 def challenger(config: dict[str, Any], form: Form) -> Model:
-    """An untrained model of the same rows with another learner."""
+    """Return an untrained model of the same rows with another learner."""
     schema = form.schema
     described = {"columns": dict(schema.columns), "target": schema.target, "task": schema.task}
     allowed: dict[str, Any] = {name: config[name] for name in ("learner", "settings", "standardize") if name in config}
@@ -119,7 +119,7 @@ def is_heavy(config: dict[str, Any]) -> bool:
 
 
 def declared(config: dict[str, Any]) -> tuple[Model, Form] | tuple[None, None]:
-    """The untrained model and its form where a configuration says all about rows; else the first rows will tell."""
+    """Return the untrained model and its form if a configuration says all about rows; else the first rows will."""
     if config.get("columns") is None:
         return None, None
     try:
@@ -156,7 +156,7 @@ def try_rows(model: Model, form: Form) -> None:
 
 
 def opened(config: dict[str, Any], table: Any, labels: Any) -> tuple[Model, Form]:
-    """The untrained model and its form, from the configuration and from the first rows with a label."""
+    """Return the untrained model and its form, from the configuration and from the first rows with a label."""
     try:
         declared = _declared(config)
         found = read(table)

@@ -182,7 +182,7 @@ class Part:
             self.replay_seconds, self._next_count = 0.0, 0
 
     def _look(self, batch: LoggedRows) -> dict[str, Any] | None:
-        """What the interval or the probability of the first row says, before it is learnt."""
+        """Return what the interval or the probability of the first row says, before it is learnt."""
         assert self.model is not None
         assert self.form is not None
         row = batch.part(slice(0, 1))

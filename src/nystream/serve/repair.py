@@ -135,7 +135,7 @@ def _accept(store: Store, entry: Entry) -> int:
 
 
 def _damaged_rows(store: Store, entry: Entry) -> list[tuple[str, Any]]:
-    """Rows of a model whose checksums are wrong, but for those that say what the model is."""
+    """Return the rows of a model whose checksums are wrong, but for those that say what the model is."""
     owned = [table for table in TABLES if "model" in TABLES[table] and table not in ("quarantine", "progress", "part")]
     parts = "select id from part where model = ?"
     found: list[tuple[str, Any]] = []

@@ -47,7 +47,7 @@ class Rows:
 
 
 def parsed(body: bytes) -> dict[str, Any]:
-    """A JSON object."""
+    """Return a JSON object."""
     found = _json(body) if body else {}
     if not isinstance(found, dict):
         raise Refusal(422, f"the body must be a JSON object, got {_kind(found)}")
@@ -62,7 +62,7 @@ def decoded(
     form: Form | None = None,
     targets: Sequence[str] = (),
 ) -> Rows:
-    """Rows of a body for a model of this form; `targets` are its own where no form is known yet.
+    """Return the rows of a body for a model of this form; `targets` are its own where no form is known yet.
 
     In tables the query says which columns are no inputs: label=NAME (with commas), weight=NAME. Labels are the model's
     targets otherwise.
@@ -218,7 +218,7 @@ def _from_csv(body: bytes, limits: Limits, form: Form | None) -> Table:
 
 
 def _take_rows(tables: TextTables, most: int) -> list[Table]:
-    """All blocks of a table without their places; a Refusal where there are more rows."""
+    """Return all blocks of a table without their places; raise a Refusal where there are more rows."""
     parts: list[Table] = []
     rows = 0
     for part in tables.blocks(most + 1):  # to the end: a row that cannot be read comes after the block before it
@@ -230,7 +230,7 @@ def _take_rows(tables: TextTables, most: int) -> list[Table]:
 
 
 def _ignore(message: str) -> None:
-    """A column that was renamed is one that the model does not know, and is reported as such."""
+    """Ignore the report of a renamed column: the model does not know it, and it is reported as unknown."""
 
 
 def _written_numbers(values: Any, mark: str | None) -> Any:

@@ -75,7 +75,7 @@ class LoggedRows:
         return np.ascontiguousarray(np.column_stack(found)) if found else np.empty((self.n, 0))
 
     def pieces(self) -> Iterator[LoggedRows]:
-        """The same rows in pieces of `piece` rows."""
+        """Yield the same rows in pieces of `piece` rows."""
         if self.n <= self.piece:
             yield self
             return
@@ -92,7 +92,7 @@ class LoggedRows:
         )
 
     def pack(self) -> bytes:
-        """The rows as bytes: little-endian float64, and JSON for what is no number."""
+        """Return the rows as bytes: little-endian float64, and JSON for what is no number."""
         numbers = self.numbers
         n, d = numbers.shape
         numeric = isinstance(self.labels, np.ndarray)
@@ -121,7 +121,7 @@ class LoggedRows:
 
     @classmethod
     def unpack(cls, blob: bytes, kinds: dict[str, str]) -> LoggedRows:
-        """What `pack` wrote; `kinds` are those of the columns in use (`Form.kinds`)."""
+        """Read what `pack` wrote; `kinds` are those of the columns in use (`Form.kinds`)."""
         n, d, piece, outputs, flags, size = _HEAD.unpack_from(blob)
         at = _HEAD.size
         other = orjson.loads(blob[at : at + size]) if size else {}
@@ -136,7 +136,7 @@ class LoggedRows:
 
     @classmethod
     def joined(cls, parts: list[LoggedRows]) -> LoggedRows:
-        """The rows of several requests to one model, one after the other."""
+        """Join the rows of several requests to one model, one after the other."""
         together = cls(Batch.join([part.inputs for part in parts]))
         if all(part.predictions is not None for part in parts):
             together.predictions = [p for part in parts for p in part.predictions or []]

@@ -134,7 +134,7 @@ class Store:
         return answer
 
     def follow(self, entry: Entry, shadow: Part, kind: str, batch: LoggedRows, at: float, seq: int) -> Slices[None]:
-        """A challenger learns what the champion learnt; if it cannot, it alone stops."""
+        """Let a challenger learn what the champion learnt; if it cannot, it alone stops."""
         if shadow.broken is not None or shadow.seq >= seq:
             return
         try:

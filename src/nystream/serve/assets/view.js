@@ -256,14 +256,16 @@ function showTrust() {
 
 function showNotes() {
   const notes = described.notes.slice(-NOTES).reverse();
-  const items = notes.map((note) =>
-    el(
+  const items = notes.map((note) => {
+    const [title, text] = [note.cause ?? note.kind, describeNote(note)];
+    const begins = text.toLowerCase().startsWith(title.toLowerCase()); // "drift" before "Drift alarm at row 3"
+    return el(
       "li",
       { class: note.over ? "over" : note.kind, "data-cause": note.cause },
       el("time", { text: when(note.at) }),
-      el("span", {}, el("b", { text: note.cause ?? note.kind }), ` ${describeNote(note)}`),
-    ),
-  );
+      el("span", {}, begins ? "" : el("b", { text: title }), ` ${text}`),
+    );
+  });
   by("notes").replaceChildren(...(items.length ? items : [el("li", { text: "Nothing yet." })]));
   const latest = notes[0]?.at ?? 0;
   const fresh = notes.filter((note) => told !== null && note.at > told && note.kind === "alarm");
